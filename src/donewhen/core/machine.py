@@ -58,8 +58,9 @@ def decide(contract: Contract, state: LoopState, fact: Fact) -> Decision:
     phase, make = row
     after, command = make(contract, noted, fact)
     after = after.but(phase=phase or after.phase, pending=command, last_at=fact.at)
-    stops_here = command is None or condition is Condition.INTERRUPTED
-    return Decision(after, () if stops_here else (command,))
+    if command is None or condition is Condition.INTERRUPTED:
+        return Decision(after, ())
+    return Decision(after, (command,))
 
 
 def initial() -> LoopState:

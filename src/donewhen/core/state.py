@@ -11,6 +11,7 @@ from donewhen.core.commands import Command
 from donewhen.core.contract import Limits
 from donewhen.core.events import Usage
 from donewhen.core.verdict import Proof, Score
+from donewhen.errors import Corrupt
 
 VERSION = 1
 KEPT = 8  # iterations remembered; the longest pattern looks back 5
@@ -104,6 +105,6 @@ class LoopState:
     def from_dict(data: dict[str, Any]) -> LoopState:
         """Raises Corrupt for another version or a value that does not fit."""
         if data.get("version") != VERSION:
-            raise codec.Corrupt(f"state has version {data.get('version')!r}, not {VERSION}")
+            raise Corrupt(f"state has version {data.get('version')!r}, not {VERSION}")
         state: LoopState = codec.build(LoopState, data)
         return state

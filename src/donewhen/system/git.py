@@ -1,0 +1,221 @@
+"""git, always by argv, never through a shell, never asking anything, never running hooks.
+
+Paths may be any bytes: they come and go with surrogateescape. Raises GitError with the command
+and what git said.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from donewhen.errors import GitError
+from donewhen.system import clock
+
+TIMEOUT_S = 300.0
+SAFE = (
+    "-c", "core.hooksPath=/dev/null",
+    "-c", "core.fsmonitor=false",
+    "-c", "core.quotePath=false",
+    "-c", "core.safecrlf=false",
+    "-c", "gc.auto=0",
+    "-c", "maintenance.auto=false",
+    "-c", "commit.gpgSign=false",
+    "-c", "advice.detachedHead=false",
+)  # fmt: skip
+OURS = {
+    "GIT_AUTHOR_NAME": "donewhen",
+    "GIT_AUTHOR_EMAIL": "donewhen@localhost",
+    "GIT_COMMITTER_NAME": "donewhen",
+    "GIT_COMMITTER_EMAIL": "donewhen@localhost",
+}
+RACES = ("index.lock", "config.lock", "File exists", "cannot lock ref", "Unable to create")
+
+
+class Git:
+    """git in one working tree. `environ` is the user's; GIT_* of it never reaches our calls."""
+
+    def __init__(self, root: Path, environ: Mapping[str, str] | None = None) -> None:
+        self.root = root
+        environ = os.environ if environ is None else environ
+        self._env = {k: v for k, v in environ.items() if not k.startswith("GIT_")}
+        for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_SSH_COMMAND"):
+            if name in environ:
+                self._env[name] = environ[name]
+        self._env.update(GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C", GIT_PAGER="cat")
+
+    def at(self, root: Path) -> Git:
+        """The same git in another working tree."""
+        return Git(root, self._env)
+
+    def run(
+        self,
+        *args: str,
+        input: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        check: bool = True,
+    ) -> bytes:
+        """Standard output of `git ARGS`. Raises GitError unless it exits 0 (or `check` is off)."""
+        try:
+            done = subprocess.run(
+                ["git", *SAFE, *args],
+                cwd=self.root,
+                env={**self._env, **(env or {})},
+                input=input,
+                capture_output=True,
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+            raise GitError(f"git {args[0]} in {self.root}: {error}") from error
+        if check and done.returncode != 0:
+            said = done.stderr.decode("utf-8", "replace").strip()[-2000:]
+            raise GitError(f"git {' '.join(args)[:300]} failed in {self.root}: {said}")
+        return done.stdout
+
+    def text(self, *args: str, check: bool = True) -> str:
+        return self.run(*args, check=check).decode("utf-8", "surrogateescape").strip()
+
+    def patiently(self, *args: str) -> bytes:
+        """`run`, tried again while another git holds a lock."""
+        for pause in (0.05, 0.1, 0.2, 0.4, 0.8, 1.6):
+            try:
+                return self.run(*args)
+            except GitError as error:
+                if not any(race in error.message for race in RACES):
+                    raise
+            clock.sleep(pause)
+        return self.run(*args)
+
+    @staticmethod
+    def toplevel(path: Path) -> Path | None:
+        """The working tree around `path`, None outside of one (a bare repository has none)."""
+        try:
+            found = Git(path).text("rev-parse", "--show-toplevel", check=False)
+        except GitError:
+            return None
+        return Path(found) if found else None
+
+    @cached_property
+    def common_dir(self) -> Path:
+        return (self.root / self.text("rev-parse", "--git-common-dir")).resolve()
+
+    def head(self) -> str | None:
+        """The commit checked out; None on an unborn branch."""
+        return self.text("rev-parse", "--verify", "--quiet", "HEAD^{commit}", check=False) or None
+
+    def branch(self) -> str | None:
+        """The branch checked out; None for a detached HEAD."""
+        return self.text("symbolic-ref", "--quiet", "--short", "HEAD", check=False) or None
+
+    def rev_tree(self, rev: str) -> str:
+        return self.text("rev-parse", "--verify", f"{rev}^{{tree}}")
+
+    def commit_tree(
+        self,
+        tree: str,
+        parents: list[str],
+        message: bytes,
+        at: float | None = None,
+        person: bool = False,
+    ) -> str:
+        """Commit a tree; as donewhen, or with `person` as the user (their git identity)."""
+        env = dict(OURS)
+        if person and self.text("config", "user.email", check=False):
+            env = {}
+        if at is not None:
+            env |= {"GIT_AUTHOR_DATE": f"@{int(at)} +0000", "GIT_COMMITTER_DATE": f"@{int(at)} +0000"}
+        above = [word for parent in parents for word in ("-p", parent)]
+        return self.run("commit-tree", tree, *above, input=message, env=env).decode().strip()
+
+    def update_ref(self, ref: str, new: str, old: str | None = None) -> None:
+        """Move a ref; with `old` only if it stands there."""
+        self.patiently("update-ref", ref, new, *([old] if old is not None else []))
+
+    def delete_ref(self, ref: str) -> None:
+        self.patiently("update-ref", "-d", ref)
+
+    def refs(self, prefix: str = "") -> dict[str, str]:
+        """Name to object id of all refs below `prefix`, the stash included."""
+        out = self.text("for-each-ref", "--format=%(objectname) %(refname)", *([prefix] if prefix else []))
+        pairs = (line.split(" ", 1) for line in out.splitlines())
+        return {name: sha for sha, name in pairs}
+
+    def remotes(self) -> dict[str, str]:
+        """Name to URL of every remote."""
+        out = self.text("config", "--get-regexp", r"^remote\..*\.url$", check=False)
+        rows = (line.split(" ", 1) for line in out.splitlines() if " " in line)
+        return {key[len("remote.") : -len(".url")]: url for key, url in rows}
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Is commit `old` in the history of `new`? False for objects that are no commits."""
+        try:
+            self.run("merge-base", "--is-ancestor", old, new)
+        except GitError:
+            return False
+        return True
+
+    def diff(self, old: str, new: str) -> bytes:
+        """A patch that `git apply` takes, binary files included."""
+        return self.run("diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", old, new)
+
+    def diffstat(self, old: str, new: str) -> str:
+        return self.run("diff-tree", "--stat=100", "--no-ext-diff", old, new).decode("utf-8", "replace")
+
+    def changed_paths(self, old: str, new: str) -> list[tuple[str, bytes]]:
+        """(status letter, path) of what differs between two trees or commits, renames as D and A."""
+        out = self.run("diff-tree", "-r", "-z", "--no-renames", "--name-status", old, new)
+        words = out.split(b"\0")[:-1]
+        return [(words[i].decode(), words[i + 1]) for i in range(0, len(words), 2)]
+
+    def merge_tree(self, mine: str, theirs: str) -> tuple[str, list[str]]:
+        """Merge two commits in memory: (tree, conflicting paths)."""
+        out = self.run("merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", mine, theirs, check=False)
+        words = out.decode("utf-8", "surrogateescape").split("\0")
+        if not words[0]:
+            raise GitError(f"git merge-tree {mine[:12]} {theirs[:12]} gave nothing")
+        return words[0].strip(), sorted({w for w in words[1:] if w})
+
+    def worktree_add(self, path: Path, commit: str, branch: str = "") -> None:
+        """A linked worktree at `commit`, on a (re)set branch or detached."""
+        self.patiently("worktree", "prune")
+        how = ["-B", branch] if branch else ["--detach"]
+        self.patiently("worktree", "add", "--force", "--quiet", *how, str(path), commit)
+
+    def worktree_remove(self, path: Path) -> None:
+        """Remove a linked worktree, whatever is in it; one that is gone already is pruned."""
+        if path.exists():
+            self.patiently("worktree", "remove", "--force", "--force", str(path))
+        self.patiently("worktree", "prune")
+
+    def worktrees(self) -> list[Path]:
+        out = self.text("worktree", "list", "--porcelain")
+        return [Path(line[9:]) for line in out.splitlines() if line.startswith("worktree ")]
+
+
+def version() -> tuple[int, ...] | None:
+    """git's version, None where there is no git."""
+    try:
+        done = subprocess.run(["git", "--version"], capture_output=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    words = done.stdout.decode().split()[2].split(".")
+    return tuple(int(w) for w in words[:3] if w.isdigit())
+
+
+def push_refusal_env(git: Git) -> dict[str, str]:
+    """Environment under which every push fails, by name and by explicit path, and fetch works.
+
+    An empty pushInsteadOf prefix rewrites any URL; pushurl of each remote is overridden, since a
+    configured one is not rewritten; no credential helper answers.
+    """
+    settings = [("url.donewhen-refused:.pushInsteadOf", ""), ("credential.helper", "")]
+    settings += [(f"remote.{n}.pushurl", "donewhen-refused:") for n in git.remotes()]
+    env = {"GIT_CONFIG_COUNT": str(len(settings)), "GIT_TERMINAL_PROMPT": "0"}
+    for index, (key, value) in enumerate(settings):
+        env[f"GIT_CONFIG_KEY_{index}"] = key
+        env[f"GIT_CONFIG_VALUE_{index}"] = value
+    return env
