@@ -1,0 +1,1 @@
+"""What we keep on disk: journals, evidence, inbox. No decisions; every write is atomic."""
