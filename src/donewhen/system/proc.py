@@ -203,3 +203,14 @@ def _lost(request: Request, attempt: Path) -> Outcome:
         pass
     nothing = {n: Output(attempt / n, 0) for n in ("stdout", "stderr")}
     return Outcome(-9, 0.0, nothing["stdout"], nothing["stderr"], lost=True, orphans=orphans)
+
+
+def capture(argv: tuple[str, ...], cwd: Path, env: Mapping[str, str], timeout: float) -> tuple[int, bytes, bytes]:
+    """A short question to a program: exit code, output, errors. Raises SpawnError if it cannot run."""
+    try:
+        done = subprocess.run(
+            argv, cwd=cwd, env=dict(env), capture_output=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SpawnError(f"{argv[0]}: {error}") from error
+    return done.returncode, done.stdout, done.stderr

@@ -9,12 +9,17 @@ gate: _signal spares the enums of signal, and an imported module is compiled onc
 Imports nothing of ours.
 """
 
-import _signal as signal
 import errno
 import os
 import select
 import sys
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal
 
 HEAD = 32 << 20
 SEGMENT = 8 << 20

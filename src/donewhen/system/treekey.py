@@ -1,6 +1,7 @@
 """The tree key: the git tree id of tracked and untracked-not-ignored files, through our own index.
 
-The user's index and its lock are never touched. Derived views are left out by a built-in list.
+The user's index and its lock are never touched. Derived views and tool
+caches are left out by built-in lists.
 """
 
 from __future__ import annotations
@@ -12,6 +13,12 @@ from donewhen.system import fs
 from donewhen.system.git import Git
 
 DERIVED = (".donewhen/works", ".donewhen/rtm", ".donewhen/regressions")
+# What tools drop wherever they run; nobody's work, and never in a clean room.
+CACHES = ("__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis")
+LEFT_OUT = (
+    *(f":(exclude,top){name}" for name in DERIVED),
+    *(f":(exclude,top,glob)**/{name}/**" for name in CACHES),
+)
 EXACT = ("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.untrackedCache=false")
 
 
@@ -27,7 +34,7 @@ class TreeKeeper:
         """The tree id now; writes the objects it names."""
         if not self.index.exists():
             self._seed()
-        self._git("add", "--all", "--ignore-errors", "--", ".", *(f":(exclude,top){d}" for d in DERIVED))
+        self._git("add", "--all", "--", ":/", *LEFT_OUT)
         return self._git("write-tree").decode().strip()
 
     def _seed(self) -> None:

@@ -1,0 +1,92 @@
+"""What was red before: which rule each gate is held to, and which findings are new.
+
+`clean`: nothing may be found. `no-new`: what was found at the baseline is excused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from donewhen.core.verdict import Finding, GateResult, GateState, Novelty, Severity
+from donewhen.gates.base import GateDef
+
+MODES = ("auto", "clean", "no-new")
+
+
+@dataclass(frozen=True)
+class Before:
+    """One gate at the baseline. `failed` are ids of failed tests, `marks` fingerprints."""
+
+    state: GateState
+    marks: frozenset[str] = frozenset()
+    failed: frozenset[str] = frozenset()
+
+
+Baseline = Mapping[str, Before]
+
+
+def from_results(results: Sequence[GateResult]) -> Baseline:
+    """The baseline out of the verdict that was measured on the base tree."""
+    return {
+        r.name: Before(
+            r.state,
+            frozenset(f.fingerprint for f in r.findings),
+            frozenset(f.test for f in r.findings if f.test),
+        )
+        for r in results
+    }
+
+
+def from_verdict(verdict: Mapping[str, Any]) -> Baseline:
+    """The same out of a kept verdict.json."""
+    return {
+        g["name"]: Before(
+            GateState(g["state"]),
+            frozenset(f["fingerprint"] for f in g["findings"]),
+            frozenset(f["test"] for f in g["findings"] if f["test"]),
+        )
+        for g in verdict["gates"]
+    }
+
+
+def goal_gates(gates: Sequence[GateDef], before: Baseline, mode: str) -> frozenset[str]:
+    """The gates whose turning green proves the goal: the named ones, else tests red at the start."""
+    named = frozenset(g.name for g in gates if g.named)
+    if named or mode == "no-new":
+        return named
+    return frozenset(g.name for g in gates if g.kind == "test" and _red(g, before))
+
+
+def _red(gate: GateDef, before: Baseline) -> bool:
+    return gate.name in before and before[gate.name].state is not GateState.PASS
+
+
+def rules(gates: Sequence[GateDef], before: Baseline, mode: str) -> dict[str, str]:
+    """Gate name -> clean or no-new."""
+    if mode != "auto":
+        return {g.name: mode for g in gates}
+    goals = goal_gates(gates, before, mode)
+    return {g.name: "no-new" if _red(g, before) and g.name not in goals else "clean" for g in gates}
+
+
+def applied(result: GateResult, rule: str, before: Before | None) -> GateResult:
+    """The result under its rule: findings marked new or pre-existing, excused where the rule says."""
+    if before is None:
+        return result
+    findings = tuple(replace(f, novelty=_novelty(f, before)) for f in result.findings)
+    result = replace(result, findings=findings)
+    if rule != "no-new" or result.state is not GateState.FAIL:
+        return result
+    new = [f for f in findings if f.novelty is Novelty.NEW and f.severity is Severity.ERROR]
+    if new or not findings:
+        return result
+    return replace(
+        result, state=GateState.PASS, why=f"{result.why}; all {len(findings)} pre-existing, excused"
+    )
+
+
+def _novelty(finding: Finding, before: Before) -> Novelty:
+    known = finding.test in before.failed if finding.test else finding.fingerprint in before.marks
+    return Novelty.PRE_EXISTING if known else Novelty.NEW

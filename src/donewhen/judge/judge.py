@@ -1,0 +1,138 @@
+"""judge(tree, gates, base) -> Verdict: run every gate on one tree, which must stay as it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
+from pathlib import Path
+
+from donewhen.core.fingerprint import error_fp
+from donewhen.core.verdict import Finding, GateResult, GateState, Proof, Purpose, Verdict
+from donewhen.gates.base import GateDef
+from donewhen.gates.run import run_gate, run_gates
+from donewhen.judge import baseline as base_rules
+from donewhen.judge.baseline import Baseline
+from donewhen.judge.proof import proof
+from donewhen.system.treekey import TreeKeeper
+
+# Files that tools drop and nobody means: no fault of a gate, and taken away from our own worktrees.
+DROPPINGS = (".coverage", ".coverage.*", "coverage.xml", "htmlcov/*", "*.egg-info/*", ".testmondata*", "*.pyc")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to judge. `folder` is a new folder for attempts and reports, outside the tree.
+
+    `keeper` None judges a folder without git: the tree is then unknown ("") and not compared.
+    `extra_env` and `blind` come from judge.sight; `own` says the checkout is ours to tidy.
+    """
+
+    tree: Path
+    checkout: Path
+    gates: tuple[GateDef, ...]
+    folder: Path
+    environ: Mapping[str, str]
+    keeper: TreeKeeper | None = None
+    base: str = ""
+    purpose: Purpose = Purpose.ITERATION
+    mode: str = "auto"
+    before: Baseline | None = None
+    extra_env: Mapping[str, str] = field(default_factory=dict)
+    blind: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    own: bool = False
+    marker: str = "judge"
+    jobs: int = 0
+    on_gate: Callable[[GateResult], None] = lambda _result: None
+    cancelled: Callable[[], bool] = lambda: False
+
+
+def judge(request: Request) -> Verdict:
+    """All gates on one tree, added up. A gate that changes the tree is an error."""
+    tree = request.keeper.key() if request.keeper else ""
+    raw = run_gates(request.gates, lambda gate: _one(request, gate), request.jobs or os.cpu_count() or 1)
+    raw = _unchanged(request, tree, raw)
+    return verdict(request, tree, raw)
+
+
+def verdict(request: Request, tree: str, raw: tuple[GateResult, ...]) -> Verdict:
+    """Results into a verdict under the baseline's rules."""
+    before = base_rules.from_results(raw) if request.purpose is Purpose.BASELINE else request.before
+    results = raw
+    if before is not None and request.purpose is not Purpose.BASELINE:
+        rules = base_rules.rules(request.gates, before, request.mode)
+        results = tuple(base_rules.applied(r, rules[r.name], before.get(r.name)) for r in raw)
+    state = added_up(results)
+    goals = base_rules.goal_gates(request.gates, before or {}, request.mode)
+    green = state is GateState.PASS
+    return Verdict(
+        tree=tree,
+        base=request.base,
+        state=state,
+        proof=Proof.NONE if request.purpose is Purpose.BASELINE else proof(raw, green, before, goals),
+        gates=results,
+        purpose=request.purpose,
+        notes=request.notes,
+    )
+
+
+def added_up(results: tuple[GateResult, ...]) -> GateState:
+    """Pass only if every required gate passes; a definite failure weighs more than an error."""
+    states = {r.state for r in results if r.required}
+    if GateState.FAIL in states:
+        return GateState.FAIL
+    return GateState.ERROR if GateState.ERROR in states or not results else GateState.PASS
+
+
+def _one(request: Request, gate: GateDef) -> GateResult:
+    if gate.name in request.blind:
+        why = f"it does not see this tree: its code comes from {request.blind[gate.name]}"
+        result = _error(gate, why)
+        result = replace(result, blind=True)
+    else:
+        result = run_gate(
+            gate,
+            request.tree,
+            request.folder / gate.name,
+            request.environ,
+            request.checkout,
+            request.extra_env,
+            f"{request.marker}-{gate.name}",
+            request.cancelled,
+        )
+    request.on_gate(result)
+    return result
+
+
+def _error(gate: GateDef, why: str) -> GateResult:
+    finding = Finding(gate.name, "gate-error", why, fingerprint=error_fp(gate.name, why))
+    return GateResult(
+        gate.name, GateState.ERROR, why, gate.command, gate.weak, gate.required, findings=(finding,)
+    )
+
+
+def _unchanged(request: Request, tree: str, raw: tuple[GateResult, ...]) -> tuple[GateResult, ...]:
+    """A verdict belongs to one tree: whoever changed it meanwhile did not measure it."""
+    if request.keeper is None or not tree:
+        return raw
+    after = request.keeper.key()
+    if after == tree:
+        return raw
+    allowed = [pattern for gate in request.gates for pattern in gate.writes]
+    odd = []
+    for status, name in request.keeper.git.changed_paths(tree, after):
+        path = name.decode("utf-8", "surrogateescape")
+        if any(fnmatch(path, p) or fnmatch(Path(path).name, p) for p in DROPPINGS):
+            if request.own and status == "A":
+                (request.keeper.git.root / path).unlink(missing_ok=True)
+        elif not any(fnmatch(path, p) for p in allowed):
+            odd.append(path)
+    if not odd:
+        return raw
+    why = f"the tree changed while gates ran: {', '.join(sorted(odd)[:5])} (allow it: writes = [...])"
+    return tuple(
+        replace(r, state=GateState.ERROR, why=why, findings=(*_error(g, why).findings, *r.findings))
+        for g, r in zip(request.gates, raw, strict=True)
+    )
