@@ -1,0 +1,78 @@
+"""Numbers, durations and money as people type them; shared by flags and files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from donewhen.errors import UsageError
+
+PARTS = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
+ITERATIONS = range(1, 1001)
+
+
+def iterations(value: str | int) -> int:
+    """1 to 1000; `08` is 8. Raises ValueError with what is wrong."""
+    number = whole(value)
+    if number not in ITERATIONS:
+        raise ValueError("must be 1 to 1000")
+    return number
+
+
+def whole(value: str | int) -> int:
+    """A whole number of decimal digits. Raises ValueError."""
+    if isinstance(value, bool) or not re.fullmatch(r"[0-9]{1,15}", str(value)):
+        raise ValueError("must be a whole number")
+    return int(str(value), 10)
+
+
+def seconds(value: str | int) -> float:
+    """`90s`, `30m`, `4h`, `1h30m`; more than nothing. Raises ValueError."""
+    text = str(value)
+    match = PARTS.fullmatch(text)
+    if not text or match is None:
+        raise ValueError("must be a duration such as 90s, 30m or 1h30m")
+    hours, minutes, rest = (float(part or 0) for part in match.groups())
+    total = hours * 3600 + minutes * 60 + rest
+    if total <= 0:
+        raise ValueError("must be longer than nothing")
+    return total
+
+
+def money(value: str | float) -> float:
+    """Dollars, more than nothing. Raises ValueError."""
+    if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}(\.\d{1,6})?", str(value)):
+        raise ValueError("must be an amount such as 5 or 2.50")
+    if float(value) <= 0:
+        raise ValueError("must be more than 0")
+    return float(value)
+
+
+def tokens(value: str | int) -> int:
+    number = whole(value)
+    if number < 1:
+        raise ValueError("must be at least 1")
+    return number
+
+
+FLAGS: dict[str, tuple[str, str, Callable[[Any], float | int], str]] = {
+    "max_iter": ("--max-iter", "max_iterations", iterations, "10"),
+    "budget_usd": ("--budget-usd", "usd", money, "5"),
+    "budget_tokens": ("--budget-tokens", "tokens", tokens, "2000000"),
+    "timeout": ("--timeout", "wall_s", seconds, "4h"),
+}
+
+
+def limit_flags(**given: str | None) -> dict[str, float | int]:
+    """Limits named on the command line, by field of core.contract.Limits. Raises UsageError."""
+    limits: dict[str, float | int] = {}
+    for name, text in given.items():
+        if text is None:
+            continue
+        flag, field, read, example = FLAGS[name]
+        try:
+            limits[field] = read(text)
+        except ValueError as error:
+            raise UsageError(f"{flag} {text!r} {error}", hint=f"Type: {flag} {example}") from error
+    return limits

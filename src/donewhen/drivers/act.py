@@ -1,0 +1,102 @@
+"""ACT: start the agent of the rung in the worktree and say, in the one taxonomy, how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from donewhen.agents import load
+from donewhen.agents.base import Agent, AgentEvent, Finished, Launch, Outcome, Turn
+from donewhen.core.commands import RunAgent
+from donewhen.drivers.run import Run, environment
+from donewhen.gates.env import tool_path
+from donewhen.system import fs, proc
+from donewhen.system.git import push_refusal_env
+
+SAID_CAP = 400_000  # characters of commands and paths kept for "who changed this ref?"
+
+
+@dataclass(frozen=True)
+class Acted:
+    """How the invocation ended and what its events named (commands, paths), bounded."""
+
+    outcome: Outcome
+    said: str
+    tool_events: bool
+    cancelled: bool
+
+
+def act(
+    run: Run,
+    command: RunAgent,
+    turn: int,
+    extra_env: Mapping[str, str],
+    on_event: Callable[[AgentEvent], None],
+    cancelled: Callable[[], bool],
+) -> Acted:
+    """One invocation. Idempotent by its attempt folder: a finished or living one is adopted."""
+    agent = load(run.plan.agents[command.rung])
+    attempt = run.evidence.folder(command.iteration) / f"attempt-{command.attempt}"
+    fs.make_private_dir(attempt)
+    scratch = attempt / "scratch"
+    fs.make_private_dir(scratch)
+    place = Turn(
+        cwd=run.workspace.path / run.plan.prefix,
+        prompt=run.evidence.folder(command.iteration) / "prompt.md",
+        turn=turn,
+        scratch=scratch,
+        run=run.id,
+    )
+    launch = agent.launch(place)
+    request = proc.Request(
+        argv=launch.argv,
+        cwd=place.cwd,
+        env=_env(run, launch, extra_env),
+        stdin=launch.stdin,
+        timeout=run.plan.limits.iteration_s,
+        silence=run.plan.limits.silence_s,
+        marker=f"{run.id}-{command.iteration}-{command.attempt}",
+    )
+    return _watched(agent, place, request, attempt, on_event, cancelled)
+
+
+def _watched(
+    agent: Agent,
+    place: Turn,
+    request: proc.Request,
+    attempt: Path,
+    on_event: Callable[[AgentEvent], None],
+    cancelled: Callable[[], bool],
+) -> Acted:
+    parser = agent.parser(place)
+    said: list[str] = []
+    room = SAID_CAP
+
+    def heard(chunk: bytes) -> None:
+        nonlocal room
+        for event in parser.feed(chunk):
+            on_event(event)
+            if event.kind == "tool" and room > 0:
+                said.append("\n".join((event.text, *event.paths))[:room])
+                room -= len(said[-1])
+
+    ended = proc.run_once(request, attempt, on_stdout=heard, cancelled=cancelled)
+    outcome = parser.finish(
+        Finished(ended.code, ended.timed_out, ended.silent, ended.spawn_error),
+        ended.stderr.tail(20_000).decode("utf-8", "replace"),
+    )
+    return Acted(outcome, "\n".join(said), agent.tool_events, ended.cancelled)
+
+
+def _env(run: Run, launch: Launch, extra: Mapping[str, str]) -> dict[str, str]:
+    """The agent's environment: the user's, with our tools' path, the tree's code, no push."""
+    env = {k: v for k, v in environment(run).items() if not k.startswith("GIT_")}
+    env["PATH"] = tool_path(run.plan.checkout, env)
+    env.update(extra)
+    env.update(push_refusal_env(run.repo.git))
+    env["DONEWHEN_RUN"] = run.id
+    env.update(launch.env)
+    for name in launch.unset:
+        env.pop(name, None)
+    return env

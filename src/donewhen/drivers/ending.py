@@ -1,0 +1,132 @@
+"""RECORD and the end of a run: evidence, the ledger, the inbox item, the branch at its best state."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from donewhen.core.commands import AskHuman, Command
+from donewhen.core.events import (
+    AgentEnded,
+    Anchored,
+    Fact,
+    Failed,
+    Judged,
+    Outside,
+    Recorded,
+    RunStarted,
+    Tampered,
+)
+from donewhen.core.state import LoopState
+from donewhen.core.verdict import GateState, Purpose, Verdict
+from donewhen.drivers.run import Run
+from donewhen.drivers.workspace import branch_of, pin_of
+from donewhen.store import history, ledger
+from donewhen.system import clock
+
+SILENT_ENDS = frozenset({"cancelled", "interrupted"})
+
+
+def lines(state: LoopState, fact: Fact) -> list[str]:
+    """What a watcher is told about a fact, in at most two lines."""
+    if isinstance(fact, RunStarted):
+        return ["measuring the baseline"] if state.pending else []
+    if isinstance(fact, Anchored):
+        return [f"iteration {state.iteration}: the agent works"]
+    if isinstance(fact, AgentEnded):
+        return [f"agent: {fact.end}{f' ({fact.detail})' if fact.detail else ''}"]
+    if isinstance(fact, Judged):
+        return [_judged(fact)]
+    if isinstance(fact, Recorded):
+        return [f"recorded {fact.commit[:12]}"]
+    if isinstance(fact, Tampered | Outside | Failed):
+        return [f"{type(fact).__name__.lower()}: {fact.what}"]
+    return []
+
+
+def _judged(fact: Judged) -> str:
+    what = {
+        Purpose.BASELINE: "baseline",
+        Purpose.ITERATION: "verdict",
+        Purpose.DECIDING: "deciding verdict (clean room)",
+    }[fact.purpose]
+    score = fact.summary.score
+    red = f": {score.errors} errors, {score.failing} failing tests, {score.warnings} warnings"
+    green = fact.summary.state is GateState.PASS
+    return f"{what}: {fact.summary.state.value}{'' if green else red}"
+
+
+def keep_evidence(run: Run, iteration: int, commit: str) -> None:
+    """diff.patch of the iteration against the base."""
+    run.evidence.put(iteration, "diff.patch", run.repo.git.diff(run.base.commit, commit))
+
+
+def write_ledger(run: Run) -> None:
+    """ledger.json: a view of the journal that nothing reads back."""
+    ledger.write(run.repo.layout.ledger(run.id), run.id, run.plan.goal, run.journal.records())
+
+
+def ask(run: Run, command: AskHuman, state: LoopState) -> str:
+    """One question in the inbox; asking again for the same reason finds the same item."""
+    return run.repo.inbox.put(
+        run=run.id,
+        kind="question",
+        reason=command.reason,
+        goal=run.plan.goal,
+        question=command.question,
+        offers=command.offers,
+        evidence=evidence(run, state),
+        at=clock.now(),
+    )
+
+
+def finish(run: Run, command: Command, state: LoopState, verdict: Verdict | None) -> None:
+    """The last effects of a run; doing them again changes nothing."""
+    reason = getattr(command, "reason", state.reason)
+    best = best_commit(run, state)
+    if best:
+        run.workspace.settle(best)
+    write_ledger(run)
+    if reason not in SILENT_ENDS:
+        run.repo.inbox.put(
+            run=run.id,
+            kind="result",
+            reason=reason,
+            goal=run.plan.goal,
+            question="",
+            offers=("accept", "reject"),
+            evidence=evidence(run, state),
+            at=clock.now(),
+        )
+    history.append(
+        run.repo.layout.history,
+        {
+            "run": run.id,
+            "goal": run.plan.goal[:200],
+            "reason": reason,
+            "iterations": state.iteration,
+            "at": clock.stamp(clock.now()),
+            "seconds": round(clock.now() - state.started_at, 3) if state.started_at else 0.0,
+            "usage": asdict(state.spent),
+        },
+    )
+
+
+def best_commit(run: Run, state: LoopState) -> str:
+    """The commit of the best judged iteration, "" before the first."""
+    pins = run.repo.git.refs(f"refs/donewhen/{run.id}/")
+    return pins.get(pin_of(run.id, str(state.best_iteration)), "") if state.best_iteration else ""
+
+
+def evidence(run: Run, state: LoopState) -> dict[str, Any]:
+    """What a person needs to decide: where the work is and how large the change."""
+    commit = best_commit(run, state)
+    stat = run.repo.git.diffstat(run.base.commit, commit) if commit else ""
+    return {
+        "branch": branch_of(run.id) if not run.workspace.in_place else "",
+        "commit": commit,
+        "iteration": state.best_iteration,
+        "diffstat": stat,
+        "proof": state.proof.value,
+        "verdict": str(run.repo.layout.iteration(run.id, state.best_iteration) / "verdict.json"),
+    }

@@ -1,0 +1,106 @@
+"""What an agent may have changed outside its worktree: refs, the stash, remotes on this disk.
+
+A change is charged to the agent only if one of its events names the ref or what the ref now
+points to was made by the run; everything else is the user's own business and is only reported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from donewhen.errors import GitError
+from donewhen.system.git import Git
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Refs of the repository and of its local-path remotes, and the digest of .git/config."""
+
+    refs: dict[str, str]
+    remotes: dict[str, dict[str, str]] = field(default_factory=dict)
+    config: bytes = b""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One ref or file that differs. `where` is "" for the repository, else the remote's path."""
+
+    what: str
+    where: str
+    now: str
+
+    def __str__(self) -> str:
+        place = f" in {self.where}" if self.where else ""
+        return f"{self.what}{place} is now {self.now[:12] or 'gone'}"
+
+
+def look(git: Git, run: str) -> Outside:
+    """The state outside; refs of the run itself are left out."""
+    own = (f"refs/donewhen/{run}/", f"refs/heads/donewhen/{run}")
+    refs = {n: v for n, v in git.refs().items() if not n.startswith(own)}
+    remotes = {}
+    for _name, url in git.remotes().items():
+        place = _local(url, git.root)
+        if place is not None:
+            try:
+                remotes[str(place)] = Git(place).refs()
+            except GitError:
+                remotes[str(place)] = {}
+    config = git.common_dir / "config"
+    return Outside(refs, remotes, config.read_bytes() if config.exists() else b"")
+
+
+def _local(url: str, root: Path) -> Path | None:
+    if url.startswith("file://"):
+        return Path(url[7:])
+    if "://" in url or (":" in url and not url.startswith(("/", "."))):
+        return None
+    place = (root / url).resolve()
+    return place if place.exists() else None
+
+
+def changes(before: Outside, after: Outside) -> list[Change]:
+    """Everything that differs, in a stable order."""
+    found = [Change(n, "", now) for n, now in _differences(before.refs, after.refs)]
+    for place in sorted(before.remotes.keys() | after.remotes.keys()):
+        old, new = before.remotes.get(place, {}), after.remotes.get(place, {})
+        found += [Change(n, place, now) for n, now in _differences(old, new)]
+    if before.config != after.config:
+        found.append(Change(".git/config", "", "changed"))
+    return found
+
+
+def _differences(old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str]]:
+    return [(n, new.get(n, "")) for n in sorted(old.keys() | new.keys()) if old.get(n) != new.get(n)]
+
+
+def charged(git: Git, base: str, head: str, found: Iterable[Change], said: str) -> list[Change]:
+    """The changes that the agent made: named in a git command of its, or holding its commits.
+
+    `said` is what its events showed (commands, paths); `head` the commit its worktree stands at.
+    """
+    return [c for c in found if _named(c, said) or _made_here(git, base, head, c)]
+
+
+WRITES = "push|update-ref|branch|tag|reset|merge|rebase|pull|fetch|checkout|switch|stash"
+
+
+def _named(change: Change, said: str) -> bool:
+    if change.what == ".git/config":
+        return ".git/config" in said or re.search(r"\bgit\b[^\n;|&]*\bconfig\b", said) is not None
+    if change.what == "refs/stash":
+        return re.search(r"\bgit\b[^\n;|&]*\bstash\b", said) is not None
+    short = re.sub(r"^refs/(heads|tags|remotes)/", "", change.what)
+    name = f"(?:{re.escape(change.what)}|{re.escape(short)})"
+    command = rf"\bgit\b[^\n;|&]*\b(?:{WRITES})\b[^\n;|&]*(?<![\w/-]){name}(?![\w/-])"
+    return f".git/{change.what}" in said or re.search(command, said) is not None
+
+
+def _made_here(git: Git, base: str, head: str, change: Change) -> bool:
+    """The ref holds a commit of the worktree's line that the base does not have."""
+    if not change.now or change.what == ".git/config" or not head:
+        return False
+    return git.is_ancestor(change.now, head) and not git.is_ancestor(change.now, base)

@@ -1,0 +1,130 @@
+"""From what a user typed to a Plan: everything is checked here, and nothing is written.
+
+Flags win over donewhen.toml, donewhen.toml over detection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from donewhen.agents import default_agent, load, parse
+from donewhen.agents.base import AgentSpec
+from donewhen.config.load import Config, find
+from donewhen.core.contract import Limits, Rung
+from donewhen.drivers.plan import Plan
+from donewhen.drivers.repo import Repo
+from donewhen.drivers.workspace import Provision
+from donewhen.errors import UsageError
+from donewhen.gates.base import GateDef
+from donewhen.gates.env import denied, has_module, tool_path
+from donewhen.gates.select import select_gates
+from donewhen.system.redact import is_secret
+
+
+@dataclass(frozen=True)
+class Options:
+    """A run as it was asked for; None means "not said here"."""
+
+    goal: str
+    gates: Sequence[str] = ()
+    agents: Sequence[str] = ()
+    limits: dict[str, float | int] = field(default_factory=dict)
+    baseline: str | None = None
+    accept_no_regression: bool = False
+    full_access: bool = False
+    no_wait: bool = False
+    in_place: bool = False
+
+
+def prepare(repo: Repo, options: Options) -> Plan:
+    """Check everything and freeze it. Raises UsageError (exit 2) before anything was started."""
+    _goal(options.goal)
+    config = find(repo.root, _start(repo))
+    gates = gates_for(repo, options.gates, config)
+    agents, rungs = _ladder(repo, options, config, gates)
+    return Plan(
+        goal=options.goal,
+        checkout=repo.root,
+        prefix=prefix_of(repo),
+        gates=gates,
+        agents=agents,
+        rungs=rungs,
+        limits=_limits(options, config),
+        baseline=options.baseline or config.baseline,
+        accept_no_regression=options.accept_no_regression,
+        no_wait=options.no_wait,
+        provision=Provision(
+            config.workspace.setup, config.workspace.copy, config.workspace.link
+        ),
+        in_place=options.in_place or config.workspace.mode == "in-place",
+        environ=_frozen(repo),
+    )
+
+
+def _goal(goal: str) -> None:
+    if "\0" in goal:
+        raise UsageError(
+            "the goal holds a NUL byte", hint='Type it anew: donewhen run "make the tests pass"'
+        )
+    if not goal.strip():
+        raise UsageError("the goal is empty", hint='Type: donewhen run "make the tests pass"')
+
+
+def prefix_of(repo: Repo) -> str:
+    """Where gates are looked for: the folder started in if it is a project of its own, else "."."""
+    here = repo.cwd
+    marks = ("pyproject.toml", "package.json", "go.mod", "Cargo.toml", "setup.py", "pytest.ini")
+    while here != repo.root and repo.root in here.parents:
+        if any((here / mark).is_file() for mark in (*marks, "donewhen.toml")):
+            return here.relative_to(repo.root).as_posix()
+        here = here.parent
+    return "."
+
+
+def _start(repo: Repo) -> Path:
+    return repo.root / prefix_of(repo)
+
+
+def gates_for(repo: Repo, flags: Sequence[str], config: Config | None = None) -> tuple[GateDef, ...]:
+    """`--gate CMD` replaces configuration and detection, `--gate '+CMD'` adds to them."""
+    place = _start(repo)
+    config = config or find(repo.root, place)
+    path = tool_path(repo.root, repo.environ)
+    found = select_gates(place, flags, config.gates, lambda name: has_module(path, name))
+    prefix = prefix_of(repo)
+    if prefix == ".":
+        return found
+    return tuple(replace(g, cwd=prefix if g.cwd == "." else f"{prefix}/{g.cwd}") for g in found)
+
+
+def _ladder(
+    repo: Repo, options: Options, config: Config, gates: Sequence[GateDef]
+) -> tuple[tuple[AgentSpec, ...], tuple[Rung, ...]]:
+    commands = tuple(g.command for g in gates)
+    specs = [(parse(text), 2) for text in options.agents]
+    if not specs:
+        specs = [
+            (replace(parse(a.use), permissions=a.permissions, env=a.env, auth=a.auth), a.after)
+            for a in config.agents
+        ]
+    if not specs:
+        specs = [(parse(default_agent(repo.environ.get("PATH", ""))), 2)]
+    agents = []
+    for spec, _after in specs:
+        full = options.full_access or spec.permissions == "full"
+        agent = replace(spec, permissions="full" if full else "edit", gate_commands=commands)
+        load(agent).locate()
+        agents.append(agent)
+    rungs = tuple(Rung(a.label, after) for a, (_s, after) in zip(agents, specs, strict=True))
+    return tuple(agents), rungs
+
+
+def _limits(options: Options, config: Config) -> Limits:
+    return replace(config.limits, **options.limits)  # type: ignore[arg-type]  # checked by units
+
+
+def _frozen(repo: Repo) -> dict[str, str]:
+    """The environment of the gates as it is now; secrets stay out of the contract."""
+    return {k: v for k, v in repo.environ.items() if not denied(k) and not is_secret(k)}

@@ -1,0 +1,41 @@
+"""Resume: replay the journal, then go on where it stops. A final end only prints its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from donewhen.core.events import Resumed
+from donewhen.core.reasons import FINAL
+from donewhen.core.state import LoopState
+from donewhen.drivers.headless import resume_run
+from donewhen.drivers.progress import Progress
+from donewhen.drivers.repo import Repo
+from donewhen.drivers.run import Run, load
+from donewhen.errors import Locked, Refused
+from donewhen.system import clock
+
+# Reasons whose cause may have gone away by itself; every other one needs a new limit or an answer.
+RETRY = ("interrupted", "agent-unavailable", "gate-error", "internal")
+
+
+def resume(
+    repo: Repo,
+    run_id: str,
+    limits: dict[str, float | int],
+    watch: Callable[[Progress], None],
+) -> tuple[Run, LoopState]:
+    """Go on with `run_id`. Raises Refused if another process drives it."""
+    run = load(repo, run_id)
+    state = run.state()
+    may = not state.reason or state.reason.startswith(RETRY) or limits
+    if state.reason in FINAL or not may or repo.inbox.closed(run_id):
+        return run, state
+    new = replace(state.limits or run.plan.limits, **limits) if limits else None  # type: ignore[arg-type]  # checked by units
+    try:
+        return run, resume_run(run, Resumed(clock.now(), limits=new), watch)
+    except Locked as error:
+        raise Refused(
+            f"{run_id} is already being driven by another process: {error.message}",
+            hint=f"Type: donewhen status {run_id}",
+        ) from error

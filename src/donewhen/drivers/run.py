@@ -1,0 +1,96 @@
+"""One run on disk: its plan, journal and evidence, and the state that they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from donewhen.core.commands import Command
+from donewhen.core.contract import Contract
+from donewhen.core.events import Fact
+from donewhen.core.machine import initial, replay
+from donewhen.core.state import LoopState
+from donewhen.drivers.plan import Plan, from_dict
+from donewhen.drivers.repo import Repo
+from donewhen.drivers.workspace import Base, Workspace, snapshot
+from donewhen.store.evidence import Evidence
+from donewhen.store.journal import Journal
+from donewhen.store.records import event_record, facts, intent_record
+from donewhen.system import clock
+from donewhen.system.redact import secrets
+from donewhen.system.treekey import TreeKeeper
+
+
+@dataclass
+class Run:
+    """An opened run. `journal` is the only truth; everything else beside it is derived."""
+
+    id: str
+    repo: Repo
+    plan: Plan
+    base: Base
+    journal: Journal
+    evidence: Evidence
+    workspace: Workspace
+
+    @property
+    def contract(self) -> Contract:
+        return self.plan.contract
+
+    @property
+    def dir(self) -> Path:
+        return self.repo.layout.run(self.id)
+
+    def state(self) -> LoopState:
+        """Where the journal says the run stands."""
+        return replay(self.contract, facts(self.journal.records()))
+
+    def append(self, fact: Fact, command: Command | None) -> None:
+        """Journal what happened and, before it is performed, what comes next; one fsync."""
+        records = [event_record(fact)]
+        if command is not None:
+            records.append(intent_record(command))
+        self.journal.append(self.journal.seq, records)
+
+
+def start(repo: Repo, plan: Plan) -> Run:
+    """Make the run on disk: snapshot the base, freeze the contract, open an empty journal."""
+    run_id = repo.runs.new_id(clock.now())
+    keeper = TreeKeeper(repo.git, repo.layout.index("checkout"))
+    base = snapshot(repo.git, keeper, run_id)
+    created = clock.stamp(clock.now())
+    repo.runs.create(run_id, plan.to_dict(run_id, base, created))
+    return _opened(run_id, repo, plan, base)
+
+
+def load(repo: Repo, run_id: str) -> Run:
+    """Open a run that exists, by its full id."""
+    plan, base = from_dict(repo.runs.contract(run_id))
+    return _opened(run_id, repo, plan, base)
+
+
+def _opened(run_id: str, repo: Repo, plan: Plan, base: Base) -> Run:
+    layout = repo.layout
+    place = plan.checkout if plan.in_place else layout.tree(run_id)
+    return Run(
+        id=run_id,
+        repo=repo,
+        plan=plan,
+        base=base,
+        journal=Journal.open(layout.journal(run_id), layout.mirror_journal(run_id)),
+        evidence=Evidence(layout.run(run_id), secrets(repo.environ)),
+        workspace=Workspace(repo.git, place, run_id, base, layout.index(run_id)),
+    )
+
+
+def fresh_state() -> LoopState:
+    """The state before the first fact."""
+    return initial()
+
+
+def environment(run: Run) -> Mapping[str, str]:
+    """The user's environment: as frozen at the start, with today's values of secrets."""
+    now = run.repo.environ
+    frozen = run.plan.environ
+    return {**{k: v for k, v in now.items() if k not in frozen}, **frozen} if frozen else dict(now)

@@ -1,0 +1,209 @@
+"""Where a run works: the base snapshot, its own worktree, and a commit per judged iteration.
+
+The user's branches, index and working tree are never written here; only refs/donewhen/<run>/*
+and the branch donewhen/<run> move.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from donewhen.errors import ConfigError, GitError, UsageError
+from donewhen.system import clock, fs
+from donewhen.system.git import Git
+from donewhen.system.treekey import TreeKeeper
+
+DROPPINGS = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
+
+
+@dataclass(frozen=True)
+class Base:
+    """The user's tree when the run started: `clean` means it equals the commit `head`."""
+
+    tree: str
+    commit: str
+    head: str
+    branch: str
+    clean: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Provision:
+    """What a fresh checkout gets besides the tree, by name in the configuration."""
+
+    setup: tuple[str, ...] = ()
+    copy: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+
+
+def branch_of(run: str) -> str:
+    return f"donewhen/{run}"
+
+
+def pin_of(run: str, what: str) -> str:
+    return f"refs/donewhen/{run}/{what}"
+
+
+def snapshot(git: Git, keeper: TreeKeeper, run: str) -> Base:
+    """The base: uncommitted and untracked-not-ignored files included, kept as a pinned commit."""
+    tree = keeper.key()
+    head = git.head() or ""
+    clean = bool(head) and git.rev_tree(head) == tree
+    commit = head
+    if not clean:
+        parents = [head] if head else []
+        commit = git.commit_tree(tree, parents, f"donewhen: base of {run}\n".encode(), clock.now())
+    git.update_ref(pin_of(run, "base"), commit, None)
+    return Base(tree, commit, head, git.branch() or "", clean)
+
+
+def provision(source: Path, target: Path, what: Provision) -> None:
+    """Copy and link what the configuration names, from the user's checkout into a fresh one."""
+    for name in what.copy:
+        place = _inside(source, name, "copy")
+        for found in sorted(source.glob(name)) if _is_pattern(name) else [place]:
+            _copy(found, target / found.relative_to(source))
+    for name in what.link:
+        _inside(source, name, "link")
+        goal = target / name
+        if not goal.is_symlink() and not goal.exists():
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            goal.symlink_to(source / name)
+
+
+def _is_pattern(name: str) -> bool:
+    return any(c in name for c in "*?[")
+
+
+def _inside(source: Path, name: str, key: str) -> Path:
+    place = source / name
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise ConfigError(
+            f"[workspace] {key}: {name!r} must be a path inside the repository",
+            hint="Edit donewhen.toml, then: donewhen doctor",
+        )
+    if not _is_pattern(name) and not place.exists():
+        raise ConfigError(
+            f"[workspace] {key}: {name!r} does not exist in {source}",
+            hint=f"Create it or remove it from [workspace] {key} in donewhen.toml.",
+        )
+    return place
+
+
+def _copy(found: Path, goal: Path) -> None:
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    if found.is_dir() and not found.is_symlink():
+        shutil.copytree(found, goal, symlinks=True, dirs_exist_ok=True)
+    else:
+        shutil.copy2(found, goal, follow_symlinks=False)
+
+
+def link_signature(source: Path, links: tuple[str, ...]) -> str:
+    """A digest of path, size and mtime of everything behind the links, caches of bytecode apart."""
+    import hashlib
+
+    digest = hashlib.blake2b(digest_size=16)
+    for name in links:
+        root = source / name
+        for folder, dirs, files in os.walk(root) if root.is_dir() else [(str(source), [], [name])]:
+            dirs[:] = sorted(d for d in dirs if d not in DROPPINGS)
+            for file in sorted(files):
+                path = os.path.join(folder, file)  # noqa: PTH118  # surrogates, and speed
+                try:
+                    info = os.lstat(path)
+                except OSError:
+                    continue
+                digest.update(f"{path}\0{info.st_size}\0{info.st_mtime_ns}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+class Workspace:
+    """One run's checkout: a linked worktree, or the user's own with `in_place`."""
+
+    def __init__(self, git: Git, path: Path, run: str, base: Base, index: Path) -> None:
+        self.git = git  # of the user's checkout
+        self.path = path
+        self.run = run
+        self.base = base
+        self.in_place = path == git.root
+        self.here = git if self.in_place else git.at(path)
+        self.keeper = TreeKeeper(self.here, index)
+
+    def create(self) -> None:
+        """The worktree on its branch; a half-made or removed one from a crash is made again."""
+        if self.in_place or (self.path / ".git").exists():
+            return
+        fs.make_private_dir(self.path.parent)
+        branch = branch_of(self.run)
+        commit = self.last_commit() or self.base.commit
+        self.git.worktree_add(self.path, commit, branch)
+
+    def last_commit(self) -> str | None:
+        """The newest pinned iteration, or None before the first."""
+        pins = self.git.refs(f"refs/donewhen/{self.run}/")
+        numbers = [int(name.rsplit("/", 1)[1]) for name in pins if name.rsplit("/", 1)[1].isdigit()]
+        return pins[pin_of(self.run, str(max(numbers)))] if numbers else None
+
+    def commit(self, iteration: int, tree: str, title: str) -> str:
+        """Commit `tree` and pin it; the agent's own commits stay its history where they can."""
+        before = self.last_commit() or self.base.commit
+        head = (self.here.head() or before) if not self.in_place else before
+        parent = head if head == before or self.git.is_ancestor(before, head) else before
+        if parent != before and self.git.rev_tree(parent) == tree:
+            commit = parent
+        else:
+            commit = self.git.commit_tree(tree, [parent], title.encode(), clock.now())
+        self.git.update_ref(pin_of(self.run, str(iteration)), commit, None)
+        if not self.in_place:
+            self._follow(commit, head)
+        return commit
+
+    def _follow(self, commit: str, head: str) -> None:
+        """Bring the worktree's branch and index to our commit; its files are already that tree."""
+        ours = self.here.branch() == branch_of(self.run)
+        if commit == head and ours:
+            return
+        self.git.update_ref(f"refs/heads/{branch_of(self.run)}", commit, None)
+        if not ours:
+            self.here.run("symbolic-ref", "HEAD", f"refs/heads/{branch_of(self.run)}")
+        self.here.run("read-tree", "--reset", commit)
+
+    def settle(self, commit: str) -> None:
+        """At the end the branch stands at the best judged state."""
+        if self.in_place:
+            return
+        try:
+            self.git.update_ref(f"refs/heads/{branch_of(self.run)}", commit, None)
+            if (self.path / ".git").exists():
+                self.here.run("read-tree", "--reset", commit)
+        except GitError as error:
+            raise GitError(
+                f"could not move {branch_of(self.run)} to {commit[:12]}: {error.message}",
+                hint=f"The state itself is safe: git show {commit[:12]}",
+            ) from error
+
+    def remove(self) -> None:
+        """Remove worktree and branch; the pinned refs keep every state."""
+        if self.in_place:
+            return
+        self.git.worktree_remove(self.path)
+        self.git.delete_ref(f"refs/heads/{branch_of(self.run)}")
+
+
+def require_git(checkout: Path, environ: Mapping[str, str]) -> Git:
+    """The repository around `checkout`. Raises UsageError where there is none."""
+    top = Git.toplevel(checkout)
+    if top is None:
+        raise UsageError(
+            f"{checkout} is not inside a git repository, so nothing could be undone",
+            hint="Type `git init && git add -A && git commit -m start`.",
+        )
+    return Git(top, dict(environ))

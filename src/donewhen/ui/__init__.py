@@ -1,0 +1,1 @@
+"""What a person or a script sees. Only this package prints, exits and knows the CLI library."""

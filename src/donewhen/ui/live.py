@@ -1,0 +1,70 @@
+"""Drawing progress: a live line on a terminal, plain lines otherwise. Computes nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from donewhen.drivers.progress import Progress
+from donewhen.system import clock
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+WIDTH = 100
+
+
+@contextmanager
+def watcher(run: str) -> Iterator[Callable[[Progress], None]]:
+    """A function that shows progress on standard error while the block runs."""
+    if sys.stderr is None or sys.stderr.closed:
+        yield lambda _progress: None
+    elif sys.stderr.isatty():
+        with _terminal(run) as watch:
+            yield watch
+    else:
+        yield _plain
+
+
+def _plain(progress: Progress) -> None:
+    if progress.kind != "agent":
+        click.echo(f"[{progress.iteration}] {progress.text}", err=True)
+    else:
+        for line in progress.text.splitlines():
+            click.echo(f"    | {line}", err=True)
+
+
+@contextmanager
+def _terminal(run: str) -> Iterator[Callable[[Progress], None]]:
+    """Phases stay on the screen; what the agent says flows through one moving line."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    began = clock.monotonic()
+    with console.status(f"{run} starting") as status:
+        yield lambda progress: _draw(console.print, status, began, progress)
+
+
+def _draw(
+    out: Callable[..., None], status: Status, began: float, progress: Progress
+) -> None:
+    from rich.markup import escape
+
+    seconds = int(clock.monotonic() - began)
+    head = f"{seconds // 60}:{seconds % 60:02} iteration {progress.iteration}"
+    line = " ".join(progress.text.split())[:WIDTH]
+    if progress.kind != "agent":
+        out(f"[dim]{head}[/dim] {escape(progress.text)}")
+    status.update(f"{head}  {escape(line)}")
+
+
+def countdown(seconds: int) -> None:
+    """Time to press Ctrl-C before anything starts."""
+    for left in range(seconds, 0, -1):
+        click.echo(f"\rstarting in {left} s (Ctrl-C to stop, --yes to skip) ", nl=False, err=True)
+        clock.sleep(1)
+    click.echo("\r" + " " * 60 + "\r", nl=False, err=True)

@@ -1,0 +1,312 @@
+"""Pure: what to show of plans, runs, verdicts and inbox items, as lines and as JSON values.
+
+Every screen draws what this module computes, so that no two of them can disagree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from donewhen.core.reasons import exit_code
+from donewhen.core.state import LoopState, Phase
+
+if TYPE_CHECKING:
+    from donewhen.drivers.plan import Plan
+    from donewhen.drivers.reading import Overview
+    from donewhen.drivers.run import Run
+
+MARK = {"pass": "✓", "fail": "✗", "error": "!"}
+
+
+def short(text: str, width: int = 72) -> str:
+    """The first line, cut to `width` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def duration(seconds: float) -> str:
+    """90 -> "1m30s"; what config.units reads back."""
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    minutes, left = divmod(rest, 60)
+    parts = ((hours, "h"), (minutes, "m"), (left, "s"))
+    return "".join(f"{n}{unit}" for n, unit in parts if n) or "0s"
+
+
+# -- before a run ------------------------------------------------------------------------------
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The banner: at most eight lines."""
+    limits = plan.limits
+    money = f"${limits.usd:g}" if limits.usd else "no money cap"
+    tokens = f", {limits.tokens} tokens" if limits.tokens else ""
+    agents = " -> ".join(
+        f"{a.label} ({'FULL ACCESS' if a.permissions == 'full' else 'edit'})" for a in plan.agents
+    )
+    where = "in this checkout (in place)" if plan.in_place else "a worktree of its own"
+    lines = [
+        f"goal    {short(plan.goal)}",
+        f"base    your tree at {plan.checkout}, uncommitted files included",
+        f"where   {where}; push is refused",
+        f"gates   {gates_line(plan)}",
+        f"done    every required gate green, one of them red before (baseline {plan.baseline})",
+        f"caps    {limits.max_iterations} iterations, {duration(limits.wall_s)}, {money}{tokens}",
+        f"agent   {agents}",
+    ]
+    if plan.provision.link:
+        lines.append(f"shared  {', '.join(plan.provision.link)} (symlinks into your checkout)")
+    return lines
+
+
+def gates_line(plan: Plan) -> str:
+    if not plan.gates:
+        return 'none found: one turn, then it is yours (name one: --gate "pytest -q")'
+    return "; ".join(
+        f"{g.name}: {short(g.command, 60)}{' (weak: exit code only)' if g.weak else ''}"
+        for g in plan.gates
+    )
+
+
+# -- a run -------------------------------------------------------------------------------------
+
+
+def run_object(run: Run, state: LoopState) -> dict[str, Any]:
+    """The one object of `run --json`."""
+    from donewhen.drivers.ending import evidence
+
+    kept = evidence(run, state)
+    return {
+        "run": run.id,
+        "reason": state.reason,
+        "exit": exit_code(state.reason, state.signal),
+        "iterations": state.iteration,
+        "proof": state.proof.value,
+        "tree": state.best_tree or state.tree,
+        "branch": kept["branch"],
+        "verdict": kept["verdict"],
+        "usage": {"usd": state.spent.usd, "tokens": state.spent.tokens, "known": state.spent.known},
+        "wall_s": round(max(0.0, state.last_at - state.started_at - state.waited_s), 3),
+    }
+
+
+SAYS = {
+    "gates-passed": "Done: every gate passed in a clean room, and they were not all green before.",
+    "stuck": "Stuck: the agent is not getting closer.",
+    "max-iterations": "The iterations are used up and the gates are not green.",
+    "budget": "A budget is used up and the gates are not green.",
+    "integrity": "The gates are green only because tests or their configuration were weakened.",
+    "tampered": "Something outside the worktree was changed.",
+    "agent-unavailable": "The agent could not work; no iteration was spent on that.",
+    "gate-error": "A gate cannot measure: its tool does not start or does not see the tree.",
+    "needs-human:unproven": "All gates are green, but they were before: nothing measured shows "
+    "that the goal was reached.",
+    "needs-human:no-gate": "There is no gate, so nothing was measured. The diff is yours to judge.",
+    "needs-human:test-change": "Green only with the changed tests: is that change right?",
+    "needs-human": "A person is asked.",
+    "cancelled": "Cancelled. Its states stay pinned.",
+    "interrupted": "Interrupted; nothing is lost.",
+    "internal": "An error of donewhen or of this machine ended the run.",
+}
+
+
+def says(reason: str) -> str:
+    """A reason in one sentence."""
+    return SAYS.get(reason) or SAYS.get(reason.partition(":")[0], reason)
+
+
+def next_commands(run_id: str, reason: str, state: LoopState) -> list[str]:
+    """What a person can type now."""
+    kind = reason.partition(":")[0]
+    if kind == "gates-passed":
+        return [f"donewhen inbox show {run_id}", f"donewhen inbox accept {run_id}"]
+    if reason == "needs-human:unproven":
+        return [
+            f"donewhen inbox accept {run_id}",
+            'donewhen run "..." --gate "a command that fails now"',
+        ]
+    if reason == "needs-human:no-gate":
+        return [f"donewhen inbox accept {run_id}", 'donewhen run "..." --gate "pytest -q"']
+    if kind in {"interrupted", "agent-unavailable"}:
+        return [f"donewhen resume {run_id}"]
+    if kind in {"max-iterations", "budget"}:
+        return [f"donewhen why {run_id}", f"donewhen resume {run_id} --max-iter {state.iteration + 10}"]
+    if kind == "cancelled":
+        return []
+    return [f"donewhen why {run_id}", f"donewhen inbox show {run_id}"]
+
+
+def result_lines(run: Run, state: LoopState) -> list[str]:
+    """The end of a run on screen."""
+    ended = run_object(run, state)
+    plural = "" if state.iteration == 1 else "s"
+    lines = [
+        f"{state.reason} (exit {ended['exit']}) after {state.iteration} iteration{plural}, "
+        f"{duration(ended['wall_s'])}",
+        says(state.reason),
+    ]
+    if state.detail:
+        lines.append(f"  {short(state.detail, 200)}")
+    if ended["branch"] and state.best_iteration:
+        lines.append(f"branch  {ended['branch']}")
+    return lines + [f"next    {text}" for text in next_commands(run.id, state.reason, state)]
+
+
+def status_object(seen: Overview) -> dict[str, Any]:
+    """`status --json` of one run."""
+    state = seen.state
+    return {
+        "run": seen.id,
+        "goal": seen.plan.goal,
+        "reason": state.reason,
+        "exit": exit_code(state.reason, state.signal) if state.reason else None,
+        "phase": state.phase.value,
+        "running": seen.running,
+        "iterations": state.iteration,
+        "proof": state.proof.value,
+        "tree": state.tree,
+        "usage": {"usd": state.spent.usd, "tokens": state.spent.tokens, "known": state.spent.known},
+    }
+
+
+def stands(seen: Overview) -> str:
+    """One word or reason for the state of a run."""
+    if seen.state.reason:
+        return seen.state.reason
+    if seen.running:
+        return f"running ({seen.state.phase.value}, iteration {seen.state.iteration})"
+    return "stopped without a reason: donewhen resume"
+
+
+def runs_lines(runs: Iterable[Overview]) -> list[str]:
+    lines = [f"{s.id}  {stands(s):<28}  {short(s.plan.goal, 60)}" for s in runs]
+    return lines or ['No runs here yet. Type: donewhen run "make the tests pass"']
+
+
+def status_lines(seen: Overview) -> list[str]:
+    state = seen.state
+    usage = f"${state.spent.usd:.4f}, {state.spent.tokens} tokens" if state.spent.known else "not reported"
+    return [
+        f"run     {seen.id}",
+        f"goal    {short(seen.plan.goal)}",
+        f"state   {stands(seen)}",
+        f"phase   {state.phase.value}, iteration {state.iteration} of {seen.plan.limits.max_iterations}",
+        f"agent   {' -> '.join(a.label for a in seen.plan.agents)}",
+        f"usage   {usage}",
+        *(f"next    {t}" for t in next_commands(seen.id, state.reason, state) if state.reason),
+    ]
+
+
+def why_object(seen: Overview) -> dict[str, Any]:
+    """`why --json`: the status, the sentence, what was tried and what is red."""
+    return {
+        **status_object(seen),
+        "says": says(seen.state.reason) if seen.state.reason else stands(seen),
+        "detail": seen.state.detail,
+        "tried": list(seen.state.tried),
+        "red": [g for g in (seen.verdict or {}).get("gates", []) if g["state"] != "pass"],
+    }
+
+
+def why_lines(seen: Overview) -> list[str]:
+    state = seen.state
+    lines = [f"{seen.id}: {stands(seen)}"]
+    if state.reason:
+        lines.append(says(state.reason))
+    if state.detail:
+        lines.append(f"  {short(state.detail, 300)}")
+    if state.tried:
+        lines += ["", "what was tried:", *(f"  {line}" for line in state.tried)]
+    if seen.verdict:
+        lines += ["", *verdict_lines(seen.verdict)]
+    if state.reason:
+        lines += ["", *(f"next    {t}" for t in next_commands(seen.id, state.reason, state))]
+    return lines
+
+
+# -- verdicts ----------------------------------------------------------------------------------
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """`3 failed of 40 tests, 2 warnings`, or "" where nothing was counted."""
+    parts = []
+    if counts["tests"]:
+        parts.append(f"{counts['failed']} failed of {counts['tests']} tests")
+    if counts["skipped"]:
+        parts.append(f"{counts['skipped']} skipped")
+    parts += [f"{counts[k]} {k}" for k in ("errors", "warnings", "security") if counts[k]]
+    return ", ".join(parts)
+
+
+def gate_line(gate: Mapping[str, Any]) -> str:
+    counted = counts_text(gate["counts"])
+    weak = "  weak" if gate["weak"] else ""
+    said = f"{gate['why']}{f' ({counted})' if counted and counted not in gate['why'] else ''}"
+    return f"{MARK[gate['state']]} {gate['name']:<12} {gate['state']:<5} {said}{weak}"
+
+
+def finding_line(finding: Mapping[str, Any]) -> str:
+    where = finding["path"] + (f":{finding['line']}" if finding["line"] else "")
+    old = " (pre-existing)" if finding["novelty"] == "pre-existing" else ""
+    return short(f"{finding['test'] or where} {finding['rule']} {finding['message']}{old}", 140)
+
+
+def verdict_lines(verdict: Mapping[str, Any], most: int = 5) -> list[str]:
+    """Gates, a line each, with the first findings below."""
+    lines = []
+    for gate in verdict["gates"]:
+        lines.append(gate_line(gate))
+        found = gate["findings"] if gate["state"] != "pass" else []
+        lines += [f"    {finding_line(f)}" for f in found[:most]]
+        if len(found) > most:
+            lines.append(f"    ... and {len(found) - most} more")
+    lines += [f"! integrity    {finding_line(f)}" for f in verdict["integrity"]]
+    return lines + [f"  {note}" for note in verdict.get("notes", [])]
+
+
+# -- journal and inbox -------------------------------------------------------------------------
+
+
+def record_line(record: Mapping[str, Any]) -> str:
+    """One journal record on a line."""
+    data = json.dumps(record["data"], ensure_ascii=False, sort_keys=True)
+    arrow = "->" if record["kind"] == "intent" else "  "
+    return f"{record['seq']:>5} {arrow} {record['type']:<12} {short(data, 160)}"
+
+
+def item_line(item: Mapping[str, Any]) -> str:
+    what = item["reason"]
+    return f"{item['id']:<26} {item['state']:<9} {what:<24} {short(item['goal'], 48)}"
+
+
+def item_lines(item: Mapping[str, Any], verdict: Mapping[str, Any] | None) -> list[str]:
+    """`inbox show`."""
+    proof = item["evidence"].get("proof", "")
+    lines = [
+        f"item    {item['id']} ({item['state']})",
+        f"run     {item['run']}",
+        f"goal    {short(item['goal'])}",
+        f"reason  {item['reason']}: {says(item['reason'])}",
+        f"proof   {proof}",
+    ]
+    if item["question"]:
+        lines.append(f"asks    {item['question']}")
+    if branch := item["evidence"].get("branch"):
+        lines.append(f"branch  {branch}")
+    if stat := item["evidence"].get("diffstat"):
+        lines += ["", *stat.rstrip("\n").splitlines()]
+    if verdict:
+        lines += ["", *verdict_lines(verdict)]
+    if item["state"] in {"open", "later"}:
+        lines += [
+            "",
+            f"next    donewhen inbox accept {item['run']}",
+            f"next    donewhen inbox reject {item['run']}",
+        ]
+    return lines
+
+
+def phase_done(phase: Phase) -> bool:
+    return phase in {Phase.DONE, Phase.STOPPED}
