@@ -37,7 +37,13 @@ NESTING = (
 )  # fmt: skip
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 # HTTP status of the API -> how it ended.
-STATUS: Mapping[int, End] = {401: "auth", 403: "auth", 402: "credit", 429: "limited", 529: "overloaded"}
+STATUS: Mapping[int, End] = {
+    401: "auth",
+    403: "auth",
+    402: "credit",
+    429: "limited",
+    529: "overloaded",
+}
 # Error results without a status, by what they begin with or contain.
 SAID: tuple[tuple[str, End], ...] = (
     (r"credit balance is too low", "credit"),
@@ -45,7 +51,12 @@ SAID: tuple[tuple[str, End], ...] = (
     (r"(usage|session|weekly|5-hour) limit", "limited"),
     (r"overloaded", "overloaded"),
 )
-FILE_TOOLS = {"Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
+FILE_TOOLS = {
+    "Write": "file_path",
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "NotebookEdit": "notebook_path",
+}
 
 
 class Claude:
@@ -180,14 +191,21 @@ def all_tokens(result: dict[str, Any]) -> int:
     names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
     models = result.get("modelUsage")
     rows = models.values() if isinstance(models, dict) else ()
-    return sum(int(_number(row.get(name))) for row in rows if isinstance(row, dict) for name in names)
+    return sum(
+        int(_number(row.get(name))) for row in rows if isinstance(row, dict) for name in names
+    )
 
 
 def tokens(usage: Any) -> int:
     """Tokens that one result names, cache reads included."""
     if not isinstance(usage, dict):
         return 0
-    names = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    names = (
+        "input_tokens",
+        "output_tokens",
+        "cache_creation_input_tokens",
+        "cache_read_input_tokens",
+    )
     return sum(int(_number(usage.get(name))) for name in names)
 
 

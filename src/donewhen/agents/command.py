@@ -57,7 +57,11 @@ class Plain:
             return Outcome("timeout")
         if done.silent:
             return Outcome("hang")
-        return Outcome("worked") if done.code == 0 else Outcome("crashed", detail=last or f"exit {done.code}")
+        return (
+            Outcome("worked")
+            if done.code == 0
+            else Outcome("crashed", detail=last or f"exit {done.code}")
+        )
 
 
 def _bad(text: str, what: str) -> UsageError:

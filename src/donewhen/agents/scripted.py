@@ -84,7 +84,9 @@ class Played:
         if self.end is not None:
             usage = self.end.get("usage") or {}
             used = Usage(float(usage.get("usd", 0)), int(usage.get("tokens", 0)), bool(usage))
-            return Outcome(self.end["end"], used, float(self.end.get("until", 0)), self.end.get("detail", ""))
+            return Outcome(
+                self.end["end"], used, float(self.end.get("until", 0)), self.end.get("detail", "")
+            )
         if done.timed_out:
             return Outcome("timeout")
         if done.silent:

@@ -65,7 +65,9 @@ def find(top: Path, place: Path) -> Config:
         if own.is_file():
             return parse(_read(own), str(own))
         if shared is not None:
-            return _checked(shared, Fault(folder / "pyproject.toml", _read(folder / "pyproject.toml")))
+            return _checked(
+                shared, Fault(folder / "pyproject.toml", _read(folder / "pyproject.toml"))
+            )
     return Config()
 
 
@@ -92,9 +94,13 @@ def parse(text: str, name: str = FILE) -> Config:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{name}: no TOML: {error}", hint="Mend it, then type: donewhen doctor") from error
+        raise ConfigError(
+            f"{name}: no TOML: {error}", hint="Mend it, then type: donewhen doctor"
+        ) from error
     if "version" not in data:
-        raise ConfigError(f"{name}: version is missing", hint="Put `version = 1` in its first line.")
+        raise ConfigError(
+            f"{name}: version is missing", hint="Put `version = 1` in its first line."
+        )
     return _checked(data, fault)
 
 
@@ -120,7 +126,9 @@ def _tool_table(path: Path) -> dict[str, Any] | None:
 
 def _checked(data: Mapping[str, Any], fault: Fault) -> Config:
     tables = {*SECTIONS, "gates", "agents"}
-    top = _section({k: v for k, v in data.items() if k not in tables}, TOP, "", fault, sorted(tables))
+    top = _section(
+        {k: v for k, v in data.items() if k not in tables}, TOP, "", fault, sorted(tables)
+    )
     limits = _section(data.get("limits", {}), LIMITS, "limits", fault)
     workspace = _section(data.get("workspace", {}), WORKSPACE, "workspace", fault)
     return Config(

@@ -37,7 +37,9 @@ def texts(value: Any) -> tuple[str, ...]:
 
 
 def codes(value: Any) -> tuple[int, ...]:
-    if not isinstance(value, list) or not all(isinstance(v, int) and not isinstance(v, bool) for v in value):
+    if not isinstance(value, list) or not all(
+        isinstance(v, int) and not isinstance(v, bool) for v in value
+    ):
         raise ValueError("must be a list of exit codes")
     return tuple(value)
 

@@ -48,7 +48,9 @@ def render(parts: Parts, templates: Mapping[str, str]) -> str:
             "max_iterations": str(parts.max_iterations),
             "rung": parts.rung,
             "state": bounded(_state(parts.diffstat), PART),
-            "feedback": bounded(parts.feedback or "Nothing has been measured as failing.", FEEDBACK),
+            "feedback": bounded(
+                parts.feedback or "Nothing has been measured as failing.", FEEDBACK
+            ),
             "tried": bounded("\n".join(f"- {t}" for t in parts.tried) or "Nothing yet.", PART),
             "notes": bounded("\n".join(f"- {n}" for n in parts.notes) or "None.", PART),
             "guidance": bounded(guidance, PART),

@@ -9,7 +9,8 @@ command is made. An illegal pair is a missing row.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from donewhen.core import stuck
 from donewhen.core.commands import (
@@ -37,8 +38,7 @@ class IllegalEvent(DonewhenError):
     exit_code = 3
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(NamedTuple):
     """The next state and the command to perform (none at the end)."""
 
     state: LoopState
@@ -54,7 +54,9 @@ def decide(contract: Contract, state: LoopState, fact: Fact) -> Decision:
     condition = meaning(contract, noted, fact)
     row = TABLE.get((state.phase, condition))
     if row is None:
-        raise IllegalEvent(f"{type(fact).__name__} ({condition.value}) in phase {state.phase.value}")
+        raise IllegalEvent(
+            f"{type(fact).__name__} ({condition.value}) in phase {state.phase.value}"
+        )
     phase, make = row
     after, command = make(contract, noted, fact)
     after = after.but(phase=phase or after.phase, pending=command, last_at=fact.at)

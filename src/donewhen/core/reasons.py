@@ -19,14 +19,27 @@ EXITS: dict[str, int] = {
     **{
         f"agent-unavailable:{end}": 3
         for end in (
-            "auth", "credit", "limited", "overloaded", "spawn", "protocol", "hang", "refused",
+            "auth",
+            "credit",
+            "limited",
+            "overloaded",
+            "spawn",
+            "protocol",
+            "hang",
+            "refused",
         )
     },
     "internal": 3,
     **{
         f"needs-human:{what}": 4
         for what in (
-            "spec", "plan", "question", "no-gate", "unproven", "test-change", "verifier",
+            "spec",
+            "plan",
+            "question",
+            "no-gate",
+            "unproven",
+            "test-change",
+            "verifier",
             "host-cap",
         )
     },

@@ -79,9 +79,7 @@ def cycle(past: tuple[Past, ...], at: Thresholds) -> bool:
     return False
 
 
-def flipped(
-    state: LoopState, red: tuple[str, ...]
-) -> tuple[dict[str, int], tuple[str, ...]]:
+def flipped(state: LoopState, red: tuple[str, ...]) -> tuple[dict[str, int], tuple[str, ...]]:
     """Count the findings that were fixed and are back; returns the counts and what is gone now."""
     now, before, gone = set(red), set(state.red), set(state.gone)
     flips = dict(state.flips)

@@ -102,6 +102,7 @@ class Effects:
     # -- one method a command -------------------------------------------------------------------
 
     def _anchor(self, command: Anchor, state: LoopState) -> Fact:
+        self.bench.ready()
         prompt = anchoring.prompt(self.run, command, state, self.bench.last)
         return Anchored(
             clock.now(), self.run.evidence.put(command.iteration, "prompt.md", prompt.encode())
@@ -142,6 +143,7 @@ class Effects:
         return Tampered(clock.now(), what) if own else OutsideChange(clock.now(), what)
 
     def _run_gates(self, command: RunGates, _state: LoopState) -> Fact:
+        self.bench.ready()
         summary = self.bench.judge(command.iteration, command.purpose)
         return Judged(clock.now(), command.purpose, summary)
 

@@ -74,7 +74,9 @@ def changes(before: Outside, after: Outside) -> list[Change]:
 
 
 def _differences(old: dict[str, str], new: dict[str, str]) -> list[tuple[str, str]]:
-    return [(n, new.get(n, "")) for n in sorted(old.keys() | new.keys()) if old.get(n) != new.get(n)]
+    return [
+        (n, new.get(n, "")) for n in sorted(old.keys() | new.keys()) if old.get(n) != new.get(n)
+    ]
 
 
 def charged(git: Git, base: str, head: str, found: Iterable[Change], said: str) -> list[Change]:

@@ -5,7 +5,7 @@ Flags win over donewhen.toml, donewhen.toml over detection.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from donewhen.drivers.workspace import Provision
 from donewhen.errors import UsageError
 from donewhen.gates.base import GateDef
 from donewhen.gates.env import denied, has_module, tool_path
+from donewhen.gates.parse import from_config
 from donewhen.gates.select import select_gates
 from donewhen.system.redact import is_secret
 
@@ -55,9 +56,7 @@ def prepare(repo: Repo, options: Options) -> Plan:
         baseline=options.baseline or config.baseline,
         accept_no_regression=options.accept_no_regression,
         no_wait=options.no_wait,
-        provision=Provision(
-            config.workspace.setup, config.workspace.copy, config.workspace.link
-        ),
+        provision=Provision(config.workspace.setup, config.workspace.copy, config.workspace.link),
         in_place=options.in_place or config.workspace.mode == "in-place",
         environ=_frozen(repo),
     )
@@ -87,16 +86,30 @@ def _start(repo: Repo) -> Path:
     return repo.root / prefix_of(repo)
 
 
-def gates_for(repo: Repo, flags: Sequence[str], config: Config | None = None) -> tuple[GateDef, ...]:
+def gates_for(
+    repo: Repo, flags: Sequence[str], config: Config | None = None
+) -> tuple[GateDef, ...]:
     """`--gate CMD` replaces configuration and detection, `--gate '+CMD'` adds to them."""
     place = _start(repo)
-    config = config or find(repo.root, place)
-    path = tool_path(repo.root, repo.environ)
-    found = select_gates(place, flags, config.gates, lambda name: has_module(path, name))
+    found = select(place, repo.root, flags, config or find(repo.root, place), repo.environ)
     prefix = prefix_of(repo)
     if prefix == ".":
         return found
     return tuple(replace(g, cwd=prefix if g.cwd == "." else f"{prefix}/{g.cwd}") for g in found)
+
+
+def select(
+    place: Path, root: Path, flags: Sequence[str], config: Config, environ: Mapping[str, str]
+) -> tuple[GateDef, ...]:
+    """The gates of a folder, whether or not git knows it."""
+    path = tool_path(root, environ)
+    configured = [from_config(name, values) for name, values in config.gates.items()]
+    return select_gates(place, flags, configured, lambda name: has_module(path, name))
+
+
+def detected(repo: Repo) -> tuple[GateDef, ...]:
+    """What detection alone finds, for `init`."""
+    return select(_start(repo), repo.root, (), Config(), repo.environ)
 
 
 def _ladder(

@@ -121,7 +121,9 @@ def link_signature(source: Path, links: tuple[str, ...]) -> str:
                     info = os.lstat(path)
                 except OSError:
                     continue
-                digest.update(f"{path}\0{info.st_size}\0{info.st_mtime_ns}\n".encode(errors="surrogateescape"))
+                digest.update(
+                    f"{path}\0{info.st_size}\0{info.st_mtime_ns}\n".encode(errors="surrogateescape")
+                )
     return digest.hexdigest()
 
 
@@ -137,14 +139,15 @@ class Workspace:
         self.here = git if self.in_place else git.at(path)
         self.keeper = TreeKeeper(self.here, index)
 
-    def create(self) -> None:
-        """The worktree on its branch; a half-made or removed one from a crash is made again."""
+    def create(self) -> bool:
+        """The worktree on its branch, from the newest state; False if it is already there."""
         if self.in_place or (self.path / ".git").exists():
-            return
+            return False
         fs.make_private_dir(self.path.parent)
         branch = branch_of(self.run)
         commit = self.last_commit() or self.base.commit
         self.git.worktree_add(self.path, commit, branch)
+        return True
 
     def last_commit(self) -> str | None:
         """The newest pinned iteration, or None before the first."""

@@ -35,7 +35,9 @@ def _gate(command: str, why: str, **changes: Any) -> GateDef:
     return replace(from_command(command, source="detected"), why=why, **changes)
 
 
-def _python_tests(place: Path, pyproject: dict[str, Any], has: Callable[[str], bool]) -> Iterator[GateDef]:
+def _python_tests(
+    place: Path, pyproject: dict[str, Any], has: Callable[[str], bool]
+) -> Iterator[GateDef]:
     files = list(_test_files(place))
     why = _pytest_configured(place, pyproject) or _pytest_written(place, files)
     if has("pytest") and (why or files):
@@ -45,7 +47,9 @@ def _python_tests(place: Path, pyproject: dict[str, Any], has: Callable[[str], b
     elif files:
         folder = _shown(files[0].parent, place)
         start = "" if folder == "." else f" -s {folder} -t ."
-        yield _gate(f"python -m unittest discover{start}", f"{_shown(files[0], place)} uses unittest")
+        yield _gate(
+            f"python -m unittest discover{start}", f"{_shown(files[0], place)} uses unittest"
+        )
 
 
 def _shown(path: Path, place: Path) -> str:
@@ -86,7 +90,9 @@ def _test_files(place: Path) -> Iterator[Path]:
                 yield file
 
 
-def _python_checks(place: Path, pyproject: dict[str, Any], has: Callable[[str], bool]) -> Iterator[GateDef]:
+def _python_checks(
+    place: Path, pyproject: dict[str, Any], has: Callable[[str], bool]
+) -> Iterator[GateDef]:
     files = {"ruff": ("ruff.toml", ".ruff.toml"), "mypy": ("mypy.ini", ".mypy.ini")}
     for tool, kind, command in PIPELINES:
         own = next((f for f in files[tool] if (place / f).is_file()), "")
@@ -102,7 +108,12 @@ def _python_checks(place: Path, pyproject: dict[str, Any], has: Callable[[str], 
 def _others(place: Path, has: Callable[[str], bool]) -> Iterator[GateDef]:
     script = _json(place / "package.json").get("scripts", {}).get("test", "")
     if script and PLACEHOLDER not in script:
-        yield _gate("npm test --silent", f"scripts.test in package.json: {script[:60]}", kind="test", name="npm-test")
+        yield _gate(
+            "npm test --silent",
+            f"scripts.test in package.json: {script[:60]}",
+            kind="test",
+            name="npm-test",
+        )
     if (place / "go.mod").is_file() and has("go"):
         yield _gate("go test ./...", "go.mod", kind="test", name="go-test")
     if (place / "Cargo.toml").is_file() and has("cargo"):

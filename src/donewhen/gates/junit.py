@@ -21,7 +21,9 @@ CAP = 100 << 20
 PROLOG = 1 << 16  # a DOCTYPE can only stand before the first element
 TEXT = 3000
 MESSAGE = 300
-RAISED = re.compile(r"^(?:E\s+)?([A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt|Failed)\w*)\b", re.M)
+RAISED = re.compile(
+    r"^(?:E\s+)?([A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt|Failed)\w*)\b", re.M
+)
 PLACE = re.compile(r"^(?P<path>[^\s:<>\"']+\.\w+):(?P<line>\d+):", re.M)
 PLACE_PY = re.compile(r'File "(?P<path>[^"<>]+)", line (?P<line>\d+)')
 
@@ -66,7 +68,9 @@ def read(gate: GateDef, done: Completed) -> Reading:
 
 def outcome(gate: GateDef, done: Completed, report: Report) -> Reading:
     """Exit code and report together: both must agree, and something must have run."""
-    findings = tuple(_finding(gate, c, done.tree) for c in report.cases if c.outcome in {"failed", "error"})
+    findings = tuple(
+        _finding(gate, c, done.tree) for c in report.cases if c.outcome in {"failed", "error"}
+    )
     ran = report.count("passed", "failed", "error", "xfailed")
     counts = Counts(tests=ran, failed=len(findings), skipped=report.count("skipped"), errors=0)
     passed = tuple(sorted(c.id for c in report.cases if c.outcome == "passed"))
@@ -134,7 +138,14 @@ def _case(element: ElementTree.Element) -> Case:
         kind = "xfailed"
     message = (child.get("message") or "") if child is not None else ""
     text = ((child.text or "") if child is not None else "")[-TEXT * 4 :]
-    return Case(case_id(element), kind, message[:2000], text, element.get("file") or "", int(element.get("line") or 0))
+    return Case(
+        case_id(element),
+        kind,
+        message[:2000],
+        text,
+        element.get("file") or "",
+        int(element.get("line") or 0),
+    )
 
 
 def case_id(element: ElementTree.Element) -> str:

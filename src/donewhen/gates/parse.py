@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
+from typing import Any
 
 from donewhen.errors import UsageError
 from donewhen.gates.base import GateDef
@@ -21,7 +22,14 @@ SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 # Words that only start another program, with the number of words they take.
 WRAPPERS = (("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("hatch", "run"), ("pipenv", "run"))
 KINDS = {"pytest": "test", "unittest": "test"}
-LINTERS = {"ruff": "lint", "flake8": "lint", "eslint": "lint", "mypy": "types", "pyright": "types", "tsc": "types"}
+LINTERS = {
+    "ruff": "lint",
+    "flake8": "lint",
+    "eslint": "lint",
+    "mypy": "types",
+    "pyright": "types",
+    "tsc": "types",
+}
 NAMES = {"test": "tests", "lint": "lint", "types": "types"}
 
 
@@ -68,6 +76,14 @@ def from_command(text: str, *, name: str = "", source: str, flag: str = "") -> G
     )
 
 
+def from_config(name: str, values: Mapping[str, Any]) -> GateDef:
+    """A `[gates.NAME]` table, as config.load has checked it."""
+    gate = from_command(str(values["run"]), name=name, source="config")
+    changes = {k: v for k, v in values.items() if k != "run"}
+    weak = changes.get("format", gate.format) == "exit"
+    return replace(gate, **changes, weak=weak, why="configured")
+
+
 def _split(flag: str, text: str) -> tuple[str, ...]:
     if text.startswith("sh:"):
         script = text[3:].strip()
@@ -77,7 +93,9 @@ def _split(flag: str, text: str) -> tuple[str, ...]:
     try:
         argv = tuple(shlex.split(text))
     except ValueError as error:
-        raise _bad(flag, f"cannot be split: {error}", "--gate 'sh: ...' for shell syntax") from error
+        raise _bad(
+            flag, f"cannot be split: {error}", "--gate 'sh: ...' for shell syntax"
+        ) from error
     if not argv or not argv[0]:
         raise _bad(flag, "has no command", "--gate 'pytest -q'")
     return argv

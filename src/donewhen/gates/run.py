@@ -91,15 +91,24 @@ def _reading(gate: GateDef, ended: proc.Outcome, done: Completed) -> Reading:
 
 def _not_there(gate: GateDef, done: Completed) -> bool:
     """`python -m tool` where the module is missing: the tool cannot start."""
-    return done.code == 1 and "No module named" in done.stderr and "-m" in gate.argv and not done.stdout
+    return (
+        done.code == 1
+        and "No module named" in done.stderr
+        and "-m" in gate.argv
+        and not done.stdout
+    )
 
 
 def _located(gate: GateDef, reading: Reading) -> tuple[Finding, ...]:
     """Paths as seen from the top of the tree; an error is a finding too, so that it can be stuck."""
     findings = reading.findings
     if gate.cwd != ".":
-        findings = tuple(replace(f, path=f"{gate.cwd}/{f.path}" if f.path else "") for f in findings)
+        findings = tuple(
+            replace(f, path=f"{gate.cwd}/{f.path}" if f.path else "") for f in findings
+        )
     if reading.state is GateState.ERROR:
-        error = Finding(gate.name, "gate-error", reading.why, fingerprint=error_fp(gate.name, reading.why))
+        error = Finding(
+            gate.name, "gate-error", reading.why, fingerprint=error_fp(gate.name, reading.why)
+        )
         return (error, *findings)
     return findings

@@ -22,7 +22,13 @@ from donewhen.system.treekey import TreeKeeper
 
 
 def decide(
-    request: Request, git: Git, tree: str, commit: str, room: Path, provide: Callable[[Path], None], prefix: str = "."
+    request: Request,
+    git: Git,
+    tree: str,
+    commit: str,
+    room: Path,
+    provide: Callable[[Path], None],
+    prefix: str = ".",
 ) -> Verdict:
     """Judge `tree` (held by `commit`) in `room`, a path that is made and removed here."""
     git.worktree_remove(room)

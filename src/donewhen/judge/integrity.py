@@ -12,8 +12,25 @@ from pathlib import PurePosixPath
 from donewhen.system.git import Git
 
 TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "spec"})
-TEST_FILES = ("test_*.py", "*_test.py", "*.test.[jt]s", "*.test.[jt]sx", "*.spec.[jt]s", "*.spec.[jt]sx", "*_test.go")
-CONFIG = ("conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "sitecustomize.py", "usercustomize.py", "*.pth", ".coveragerc")
+TEST_FILES = (
+    "test_*.py",
+    "*_test.py",
+    "*.test.[jt]s",
+    "*.test.[jt]sx",
+    "*.spec.[jt]s",
+    "*.spec.[jt]sx",
+    "*_test.go",
+)
+CONFIG = (
+    "conftest.py",
+    "pytest.ini",
+    "tox.ini",
+    "setup.cfg",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "*.pth",
+    ".coveragerc",
+)
 
 
 @dataclass(frozen=True)

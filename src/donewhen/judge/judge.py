@@ -18,7 +18,15 @@ from donewhen.judge.proof import proof
 from donewhen.system.treekey import TreeKeeper
 
 # Files that tools drop and nobody means: no fault of a gate, and taken away from our own worktrees.
-DROPPINGS = (".coverage", ".coverage.*", "coverage.xml", "htmlcov/*", "*.egg-info/*", ".testmondata*", "*.pyc")
+DROPPINGS = (
+    ".coverage",
+    ".coverage.*",
+    "coverage.xml",
+    "htmlcov/*",
+    "*.egg-info/*",
+    ".testmondata*",
+    "*.pyc",
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,9 @@ class Request:
 def judge(request: Request) -> Verdict:
     """All gates on one tree, added up. A gate that changes the tree is an error."""
     tree = request.keeper.key() if request.keeper else ""
-    raw = run_gates(request.gates, lambda gate: _one(request, gate), request.jobs or os.cpu_count() or 1)
+    raw = run_gates(
+        request.gates, lambda gate: _one(request, gate), request.jobs or os.cpu_count() or 1
+    )
     raw = _unchanged(request, tree, raw)
     return verdict(request, tree, raw)
 
@@ -71,7 +81,9 @@ def verdict(request: Request, tree: str, raw: tuple[GateResult, ...]) -> Verdict
         tree=tree,
         base=request.base,
         state=state,
-        proof=Proof.NONE if request.purpose is Purpose.BASELINE else proof(raw, green, before, goals),
+        proof=Proof.NONE
+        if request.purpose is Purpose.BASELINE
+        else proof(raw, green, before, goals),
         gates=results,
         purpose=request.purpose,
         notes=request.notes,
@@ -131,7 +143,9 @@ def _unchanged(request: Request, tree: str, raw: tuple[GateResult, ...]) -> tupl
             odd.append(path)
     if not odd:
         return raw
-    why = f"the tree changed while gates ran: {', '.join(sorted(odd)[:5])} (allow it: writes = [...])"
+    why = (
+        f"the tree changed while gates ran: {', '.join(sorted(odd)[:5])} (allow it: writes = [...])"
+    )
     return tuple(
         replace(r, state=GateState.ERROR, why=why, findings=(*_error(g, why).findings, *r.findings))
         for g, r in zip(request.gates, raw, strict=True)

@@ -8,7 +8,9 @@ from donewhen.core.verdict import GateResult, GateState, Proof
 from donewhen.judge.baseline import Baseline
 
 
-def proof(raw: Sequence[GateResult], green: bool, before: Baseline | None, goals: frozenset[str]) -> Proof:
+def proof(
+    raw: Sequence[GateResult], green: bool, before: Baseline | None, goals: frozenset[str]
+) -> Proof:
     """`raw` are the results before anything was excused: what is excused proves nothing."""
     if not green or before is None:
         return Proof.NONE

@@ -17,7 +17,9 @@ from donewhen.gates.env import gate_environment, program_exists
 from donewhen.gates.parse import unwrapped
 from donewhen.system import proc
 
-NOT_CODE = frozenset({"tests", "test", "docs", "doc", "examples", "build", "dist", "scripts", "bench", "benchmarks"})
+NOT_CODE = frozenset(
+    {"tests", "test", "docs", "doc", "examples", "build", "dist", "scripts", "bench", "benchmarks"}
+)
 NOT_MODULES = frozenset({"setup", "conftest", "noxfile", "fabfile", "tasks", "manage"})
 TIMEOUT_S = 60.0
 # Nothing is imported for a top-level name; the folder started in does not count, since a plain
@@ -50,7 +52,11 @@ class Sight:
 
 
 def sight(
-    tree: Path, checkout: Path, gates: Sequence[GateDef], environ: Mapping[str, str], prefix: str = "."
+    tree: Path,
+    checkout: Path,
+    gates: Sequence[GateDef],
+    environ: Mapping[str, str],
+    prefix: str = ".",
 ) -> Sight:
     """Look at `tree` (a checkout of ours) with the eyes of every gate."""
     place = tree / prefix
@@ -83,7 +89,11 @@ def packages(place: Path) -> tuple[str, ...]:
         for entry in folder.iterdir():
             if (entry / "__init__.py").is_file() and entry.name not in NOT_CODE:
                 found.add(entry.name)
-            elif entry.suffix == ".py" and entry.stem not in NOT_MODULES and not entry.stem.startswith("test"):
+            elif (
+                entry.suffix == ".py"
+                and entry.stem not in NOT_MODULES
+                and not entry.stem.startswith("test")
+            ):
                 found.add(entry.stem)
     return tuple(sorted(n for n in found if n.isidentifier()))
 

@@ -78,13 +78,21 @@ class Inbox:
 
     def get(self, prefix: str) -> dict[str, Any]:
         """The newest item whose id, or whose run's id, begins so. Raises NotFound, UsageError."""
-        found = [i for i in self.items(open_only=False) if i["id"].startswith(prefix) or i["run"].startswith(prefix)]
+        found = [
+            i
+            for i in self.items(open_only=False)
+            if i["id"].startswith(prefix) or i["run"].startswith(prefix)
+        ]
         runs = sorted({i["run"] for i in found})
         if not prefix or not found:
             waiting = ", ".join(i["run"] for i in self.items()) or "nothing waits"
-            raise NotFound(f"no inbox item {prefix!r} (waiting: {waiting})", hint="Type: donewhen inbox")
+            raise NotFound(
+                f"no inbox item {prefix!r} (waiting: {waiting})", hint="Type: donewhen inbox"
+            )
         if len(runs) > 1:
-            raise UsageError(f"{prefix!r} fits {len(runs)} runs: {', '.join(runs)}", hint="Type more of it.")
+            raise UsageError(
+                f"{prefix!r} fits {len(runs)} runs: {', '.join(runs)}", hint="Type more of it."
+            )
         return found[-1]
 
     def close(self, item_id: str, how: str, answer: str = "") -> None:
@@ -97,4 +105,6 @@ class Inbox:
 
     def _write(self, item: dict[str, Any]) -> None:
         fs.make_private_dir(self.layout.inbox)
-        fs.write_atomic(self.layout.inbox / f"{item['id']}.json", json.dumps(item, indent=2).encode())
+        fs.write_atomic(
+            self.layout.inbox / f"{item['id']}.json", json.dumps(item, indent=2).encode()
+        )

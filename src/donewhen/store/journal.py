@@ -54,7 +54,11 @@ class Journal:
         head, seq, end = START, 0, 0
         for number, line in self._lines():
             record = self._parsed(line, number)
-            if record.get("seq") != seq + 1 or record.get("prev") != head or digest(record) != record.get("hash"):
+            if (
+                record.get("seq") != seq + 1
+                or record.get("prev") != head
+                or digest(record) != record.get("hash")
+            ):
                 raise Corrupt(
                     f"{self.path}: the chain breaks at line {number}",
                     hint=f"The mirror is {self.mirror}",

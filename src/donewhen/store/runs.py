@@ -44,7 +44,10 @@ class RunStore:
         if len(found) == 1:
             return found[0]
         if found:
-            raise UsageError(f"{prefix!r} fits {len(found)} runs: {', '.join(found[:8])}", hint="Type more of it.")
+            raise UsageError(
+                f"{prefix!r} fits {len(found)} runs: {', '.join(found[:8])}",
+                hint="Type more of it.",
+            )
         near = get_close_matches(prefix, runs, n=3) or runs[:3]
         known = f" (there are: {', '.join(near)})" if near else " (there are no runs here)"
         raise NotFound(f"no run {prefix!r}{known}", hint="Type: donewhen status")
@@ -58,7 +61,9 @@ class RunStore:
         except (OSError, ValueError) as error:
             raise Corrupt(f"cannot read {path}: {error}", hint=f"The mirror is {mirror}") from error
         if mirror.exists() and mirror.read_bytes() != data:
-            raise Corrupt(f"{path} was changed since the run started", hint=f"The mirror is {mirror}")
+            raise Corrupt(
+                f"{path} was changed since the run started", hint=f"The mirror is {mirror}"
+            )
         return found
 
     def request_cancel(self, run: str) -> None:

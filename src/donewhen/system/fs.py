@@ -72,6 +72,4 @@ def sync_dir(path: Path) -> None:
 
 
 def _cannot(what: str, path: Path, error: OSError) -> StoreError:
-    return StoreError(
-        f"cannot {what} {path}: {error.strerror}", hint="Type `donewhen doctor`."
-    )
+    return StoreError(f"cannot {what} {path}: {error.strerror}", hint="Type `donewhen doctor`.")

@@ -42,10 +42,17 @@ class Git:
         self.root = root
         environ = os.environ if environ is None else environ
         self._env = {k: v for k, v in environ.items() if not k.startswith("GIT_")}
-        for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_SSH_COMMAND"):
+        for name in (
+            "GIT_CONFIG_GLOBAL",
+            "GIT_CONFIG_SYSTEM",
+            "GIT_CONFIG_NOSYSTEM",
+            "GIT_SSH_COMMAND",
+        ):
             if name in environ:
                 self._env[name] = environ[name]
-        self._env.update(GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C", GIT_PAGER="cat")
+        self._env.update(
+            GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C", GIT_PAGER="cat"
+        )
 
     def at(self, root: Path) -> Git:
         """The same git in another working tree."""
@@ -127,7 +134,10 @@ class Git:
         if person and self.text("config", "user.email", check=False):
             env = {}
         if at is not None:
-            env |= {"GIT_AUTHOR_DATE": f"@{int(at)} +0000", "GIT_COMMITTER_DATE": f"@{int(at)} +0000"}
+            env |= {
+                "GIT_AUTHOR_DATE": f"@{int(at)} +0000",
+                "GIT_COMMITTER_DATE": f"@{int(at)} +0000",
+            }
         above = [word for parent in parents for word in ("-p", parent)]
         return self.run("commit-tree", tree, *above, input=message, env=env).decode().strip()
 
@@ -140,7 +150,9 @@ class Git:
 
     def refs(self, prefix: str = "") -> dict[str, str]:
         """Name to object id of all refs below `prefix`, the stash included."""
-        out = self.text("for-each-ref", "--format=%(objectname) %(refname)", *([prefix] if prefix else []))
+        out = self.text(
+            "for-each-ref", "--format=%(objectname) %(refname)", *([prefix] if prefix else [])
+        )
         pairs = (line.split(" ", 1) for line in out.splitlines())
         return {name: sha for sha, name in pairs}
 
@@ -160,10 +172,22 @@ class Git:
 
     def diff(self, old: str, new: str) -> bytes:
         """A patch that `git apply` takes, binary files included."""
-        return self.run("diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", old, new)
+        return self.run(
+            "diff-tree",
+            "-p",
+            "--binary",
+            "--full-index",
+            "--no-renames",
+            "--no-ext-diff",
+            "--no-textconv",
+            old,
+            new,
+        )
 
     def diffstat(self, old: str, new: str) -> str:
-        return self.run("diff-tree", "--stat=100", "--no-ext-diff", old, new).decode("utf-8", "replace")
+        return self.run("diff-tree", "--stat=100", "--no-ext-diff", old, new).decode(
+            "utf-8", "replace"
+        )
 
     def changed_paths(self, old: str, new: str) -> list[tuple[str, bytes]]:
         """(status letter, path) of what differs between two trees or commits, renames as D and A."""
@@ -173,7 +197,16 @@ class Git:
 
     def merge_tree(self, mine: str, theirs: str) -> tuple[str, list[str]]:
         """Merge two commits in memory: (tree, conflicting paths)."""
-        out = self.run("merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", mine, theirs, check=False)
+        out = self.run(
+            "merge-tree",
+            "--write-tree",
+            "--name-only",
+            "-z",
+            "--no-messages",
+            mine,
+            theirs,
+            check=False,
+        )
         words = out.decode("utf-8", "surrogateescape").split("\0")
         if not words[0]:
             raise GitError(f"git merge-tree {mine[:12]} {theirs[:12]} gave nothing")

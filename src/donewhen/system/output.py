@@ -103,4 +103,8 @@ class Follower:
         return any(n > self.number for n in self._numbers())
 
     def _numbers(self) -> list[int]:
-        return [int(p.suffix[1:]) for p in self.base.parent.glob(f"{self.base.name}.*") if p.suffix[1:].isdigit()]
+        return [
+            int(p.suffix[1:])
+            for p in self.base.parent.glob(f"{self.base.name}.*")
+            if p.suffix[1:].isdigit()
+        ]

@@ -21,7 +21,9 @@ from donewhen.system import clock, fs, process
 from donewhen.system.output import Follower, Output
 from donewhen.system.redact import SHORTEST, is_secret
 
-SHIM = "import sys; sys.path.append({!r}); import shim; shim.main()".format(str(Path(__file__).parent))
+SHIM = "import sys; sys.path.append({!r}); import shim; shim.main()".format(
+    str(Path(__file__).parent)
+)
 POLL_S = (0.002, 0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05)
 
 
@@ -205,11 +207,19 @@ def _lost(request: Request, attempt: Path) -> Outcome:
     return Outcome(-9, 0.0, nothing["stdout"], nothing["stderr"], lost=True, orphans=orphans)
 
 
-def capture(argv: tuple[str, ...], cwd: Path, env: Mapping[str, str], timeout: float) -> tuple[int, bytes, bytes]:
+def capture(
+    argv: tuple[str, ...], cwd: Path, env: Mapping[str, str], timeout: float
+) -> tuple[int, bytes, bytes]:
     """A short question to a program: exit code, output, errors. Raises SpawnError if it cannot run."""
     try:
         done = subprocess.run(
-            argv, cwd=cwd, env=dict(env), capture_output=True, timeout=timeout, check=False, stdin=subprocess.DEVNULL
+            argv,
+            cwd=cwd,
+            env=dict(env),
+            capture_output=True,
+            timeout=timeout,
+            check=False,
+            stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SpawnError(f"{argv[0]}: {error}") from error

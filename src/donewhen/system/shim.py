@@ -295,7 +295,9 @@ class Shim:
                     last_byte, last_cpu = now, cpu
                 else:
                     self.silent = True
-            self.timed_out = bool(self.command.timeout) and now - self.started > self.command.timeout
+            self.timed_out = (
+                bool(self.command.timeout) and now - self.started > self.command.timeout
+            )
             self.cancelled = self.asked_to_end or os.path.exists(
                 os.path.join(self.attempt, "cancel")
             )
@@ -329,7 +331,11 @@ class Shim:
     def report(self, orphans: int) -> None:
         code = os.waitstatus_to_exitcode(self.status or 0)
         error = os.strerror(self.spawn_errno) if self.spawn_errno else ""
-        flags = (("timed_out", self.timed_out), ("silent", self.silent), ("cancelled", self.cancelled))
+        flags = (
+            ("timed_out", self.timed_out),
+            ("silent", self.silent),
+            ("cancelled", self.cancelled),
+        )
         words = [f'"{name}": {"true" if value else "false"}' for name, value in flags]
         words += [
             f'"code": {code}',
@@ -362,4 +368,3 @@ def main() -> None:
     shim.spawn()
     shim.watch()
     shim.report(shim.end_the_rest())
-

@@ -19,7 +19,14 @@ LEFT_OUT = (
     *(f":(exclude,top){name}" for name in DERIVED),
     *(f":(exclude,top,glob)**/{name}/**" for name in CACHES),
 )
-EXACT = ("-c", "core.trustctime=true", "-c", "core.checkStat=default", "-c", "core.untrackedCache=false")
+EXACT = (
+    "-c",
+    "core.trustctime=true",
+    "-c",
+    "core.checkStat=default",
+    "-c",
+    "core.untrackedCache=false",
+)
 
 
 class TreeKeeper:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from donewhen.core.verdict import GateResult
 from donewhen.drivers.progress import Progress
 from donewhen.system import clock
 
@@ -49,9 +50,7 @@ def _terminal(run: str) -> Iterator[Callable[[Progress], None]]:
         yield lambda progress: _draw(console.print, status, began, progress)
 
 
-def _draw(
-    out: Callable[..., None], status: Status, began: float, progress: Progress
-) -> None:
+def _draw(out: Callable[..., None], status: Status, began: float, progress: Progress) -> None:
     from rich.markup import escape
 
     seconds = int(clock.monotonic() - began)
@@ -68,3 +67,9 @@ def countdown(seconds: int) -> None:
         click.echo(f"\rstarting in {left} s (Ctrl-C to stop, --yes to skip) ", nl=False, err=True)
         clock.sleep(1)
     click.echo("\r" + " " * 60 + "\r", nl=False, err=True)
+
+
+def gate_watch(result: GateResult) -> None:
+    """One line a gate on a terminal while `judge` works; nothing elsewhere."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        click.echo(f"  {result.name} {result.state.value} in {result.seconds:.1f} s", err=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from donewhen.drivers.plan import Plan
     from donewhen.drivers.reading import Overview
     from donewhen.drivers.run import Run
+    from donewhen.gates.base import GateDef
 
 MARK = {"pass": "✓", "fail": "✗", "error": "!"}
 
@@ -132,7 +133,10 @@ def next_commands(run_id: str, reason: str, state: LoopState) -> list[str]:
     if kind in {"interrupted", "agent-unavailable"}:
         return [f"donewhen resume {run_id}"]
     if kind in {"max-iterations", "budget"}:
-        return [f"donewhen why {run_id}", f"donewhen resume {run_id} --max-iter {state.iteration + 10}"]
+        return [
+            f"donewhen why {run_id}",
+            f"donewhen resume {run_id} --max-iter {state.iteration + 10}",
+        ]
     if kind == "cancelled":
         return []
     return [f"donewhen why {run_id}", f"donewhen inbox show {run_id}"]
@@ -187,7 +191,11 @@ def runs_lines(runs: Iterable[Overview]) -> list[str]:
 
 def status_lines(seen: Overview) -> list[str]:
     state = seen.state
-    usage = f"${state.spent.usd:.4f}, {state.spent.tokens} tokens" if state.spent.known else "not reported"
+    usage = (
+        f"${state.spent.usd:.4f}, {state.spent.tokens} tokens"
+        if state.spent.known
+        else "not reported"
+    )
     return [
         f"run     {seen.id}",
         f"goal    {short(seen.plan.goal)}",
@@ -264,6 +272,33 @@ def verdict_lines(verdict: Mapping[str, Any], most: int = 5) -> list[str]:
             lines.append(f"    ... and {len(found) - most} more")
     lines += [f"! integrity    {finding_line(f)}" for f in verdict["integrity"]]
     return lines + [f"  {note}" for note in verdict.get("notes", [])]
+
+
+def verdict_summary(verdict: Mapping[str, Any]) -> str:
+    """The last line of `judge`."""
+    word = verdict["verdict"]
+    weak = [g["name"] for g in verdict["gates"] if g["weak"]]
+    tree = f"  tree {verdict['tree'][:12]}" if verdict["tree"] else ""
+    return f"{word} (exit {verdict['exit']}){tree}{_weak(weak)}"
+
+
+def _weak(names: list[str]) -> str:
+    return f"  weak (exit code only): {', '.join(names)}" if names else ""
+
+
+def init_text(gates: Iterable[GateDef]) -> str:
+    """donewhen.toml with what was detected."""
+    lines = ["# What `done` means here. docs: donewhen --help", "version = 1", ""]
+    for gate in gates:
+        lines += [
+            f"[gates.{gate.name}]  # {gate.why}",
+            f"run = {json.dumps(gate.command, ensure_ascii=False)}",
+            *(['format = "exit"  # weak: judged by its exit code alone'] if gate.weak else []),
+            "",
+        ]
+    if len(lines) == 3:
+        lines += ["# [gates.tests]", '# run = "pytest -q"', ""]
+    return "\n".join(lines)
 
 
 # -- journal and inbox -------------------------------------------------------------------------

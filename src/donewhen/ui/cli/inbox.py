@@ -84,9 +84,7 @@ def accept(id: str, how: str | None, as_json: bool) -> int:
     repo = open_repo()
     done = bring(repo, repo.inbox.get(id)["run"], how or "")
     if as_json:
-        print_json(
-            {"run": done.run, "how": done.how, "commit": done.commit, "red": list(done.red)}
-        )
+        print_json({"run": done.run, "how": done.how, "commit": done.commit, "red": list(done.red)})
         return 0
     click.echo(f"accepted {done.run}: {done.how}")
     if done.red:

@@ -1,0 +1,216 @@
+"""JUDGE: the baseline, a verdict an iteration, the deciding one in a clean room, a merged tree.
+
+Keeps in memory what this process measured; after a resume the baseline is read back from the
+evidence that the journal names, the deciding verdict is always measured anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from donewhen.core.fingerprint import digest
+from donewhen.core.verdict import Finding, GateResult, GateState, Purpose, Summary, Verdict
+from donewhen.drivers.progress import Progress
+from donewhen.drivers.run import Run, environment
+from donewhen.drivers.workspace import link_signature, provision
+from donewhen.errors import Corrupt, DonewhenError
+from donewhen.gates.env import gate_environment
+from donewhen.judge import baseline as base_rules
+from donewhen.judge import cleanroom
+from donewhen.judge.baseline import Baseline
+from donewhen.judge.judge import Request, judge
+from donewhen.judge.sight import Sight, sight
+from donewhen.judge.summary import summary
+from donewhen.system import fs, proc
+from donewhen.system.git import push_refusal_env
+
+SETUP_S = 1800.0
+
+
+class Links:
+    """Folders shared by symlink with the user's checkout: a change through one is found."""
+
+    def __init__(self, run: Run) -> None:
+        self.source = run.plan.checkout
+        self.names = run.plan.provision.link
+        self.changed = False
+
+    def signature(self) -> str:
+        return link_signature(self.source, self.names) if self.names else ""
+
+    def compare(self, before: str) -> None:
+        self.changed = self.changed or self.signature() != before
+
+    def findings(self) -> tuple[Finding, ...]:
+        if not self.changed:
+            return ()
+        names = ", ".join(self.names)
+        message = f"what is linked from your checkout was changed: {names}"
+        return (Finding("integrity", "linked-folder", message, fingerprint=digest("link", names)),)
+
+
+class Bench:
+    """The judge's bench of one run: everything that has to do with verdicts."""
+
+    def __init__(
+        self, run: Run, watch: Callable[[Progress], None], stopping: Callable[[], bool]
+    ) -> None:
+        self.run = run
+        self.watch = watch
+        self.stopping = stopping
+        self.links = Links(run)
+        self.last: Verdict | None = None
+        self._before: Baseline | None = None
+        self._sight: Sight | None = None
+
+    def judge(self, iteration: int, purpose: Purpose) -> Summary:
+        """Measure, keep verdict.json, and boil it down for the core."""
+        links = self.links.signature()
+        if purpose is Purpose.DECIDING:
+            verdict = self._deciding(iteration)
+        else:
+            verdict = judge(self._request(iteration, purpose))
+        self.links.compare(links)
+        verdict = _with(verdict, self.links.findings())
+        if purpose is Purpose.BASELINE:
+            self._before = base_rules.from_results(verdict.gates)
+        self.last = verdict
+        data = json.dumps(verdict.to_dict(), indent=1).encode()
+        return summary(verdict, self.run.evidence.put(iteration, "verdict.json", data))
+
+    def sight_env(self) -> Mapping[str, str]:
+        """What gates and agent need in their environment to see the run's own tree."""
+        return self._seen().env
+
+    def ready(self) -> None:
+        """The worktree, with what the configuration puts into it; made again if it was removed."""
+        run = self.run
+        if run.workspace.create():
+            provide(run, run.workspace.path, run.dir / "setup")
+
+    def _seen(self) -> Sight:
+        if self._sight is None:
+            plan, place = self.run.plan, self.run.workspace
+            env = environment(self.run)
+            nothing = place.in_place
+            self._sight = (
+                Sight()
+                if nothing
+                else sight(place.path, plan.checkout, plan.gates, env, plan.prefix)
+            )
+        return self._sight
+
+    def _request(self, iteration: int, purpose: Purpose) -> Request:
+        run, seen = self.run, self._seen()
+        return Request(
+            tree=run.workspace.path,
+            checkout=run.plan.checkout,
+            gates=run.plan.gates,
+            folder=fresh(run.evidence.folder(iteration) / "gates", purpose.value),
+            environ=environment(run),
+            keeper=run.workspace.keeper,
+            base=run.base.tree,
+            purpose=purpose,
+            mode=run.plan.baseline,
+            before=None if purpose is Purpose.BASELINE else self.before(),
+            extra_env={**seen.env, **push_refusal_env(run.repo.git), "DONEWHEN_RUN": run.id},
+            blind=seen.blind,
+            notes=seen.notes,
+            own=not run.workspace.in_place,
+            marker=f"{run.id}-{iteration}-{purpose.value}",
+            on_gate=lambda result: self.watch(
+                Progress("gate", f"{result.name}: {result.state.value}, {result.why}", iteration)
+            ),
+            cancelled=self.stopping,
+        )
+
+    def before(self) -> Baseline:
+        """The baseline: measured by this process, or read back and checked against the journal."""
+        if self._before is None:
+            kept = self.run.repo.layout.iteration(self.run.id, 0) / "verdict.json"
+            data = kept.read_bytes()
+            if hashlib.sha256(data).hexdigest() != _journalled(self.run):
+                raise Corrupt(f"{kept} is not the baseline that the journal names")
+            self._before = base_rules.from_verdict(json.loads(data))
+        return self._before
+
+    def _deciding(self, iteration: int) -> Verdict:
+        run = self.run
+        request = self._request(iteration, Purpose.DECIDING)
+        tree = run.workspace.keeper.key()
+        commit = run.repo.git.commit_tree(tree, [run.base.commit], b"donewhen: clean room\n")
+        room = run.repo.layout.tree(f"{run.id}-room")
+        return cleanroom.decide(
+            request,
+            run.repo.git,
+            tree,
+            commit,
+            room,
+            _provider(run, request.folder),
+            run.plan.prefix,
+        )
+
+
+def _journalled(run: Run) -> str:
+    for record in run.journal.records():
+        if record["type"] == "Judged" and record["data"]["purpose"] == Purpose.BASELINE.value:
+            return str(record["data"]["summary"]["evidence"])
+    return ""
+
+
+def _with(verdict: Verdict, found: tuple[Finding, ...]) -> Verdict:
+    if not found:
+        return verdict
+    state = GateState.FAIL if verdict.state is GateState.PASS else verdict.state
+    return replace(verdict, state=state, integrity=(*verdict.integrity, *found))
+
+
+def fresh(folder: Path, name: str) -> Path:
+    """A folder of that name that is not there yet; a verdict never reads an older one's files."""
+    number = 1
+    while (folder / f"{name}-{number}").exists():
+        number += 1
+    fs.make_private_dir(folder / f"{name}-{number}")
+    return folder / f"{name}-{number}"
+
+
+def _provider(run: Run, folder: Path) -> Callable[[Path], None]:
+    return lambda place: provide(run, place, folder / "setup")
+
+
+def provide(run: Run, place: Path, folder: Path) -> None:
+    """`copy` and `link`, then `setup`, in a fresh checkout. Raises DonewhenError if setup fails."""
+    what = run.plan.provision
+    provision(run.plan.checkout, place, what)
+    env = gate_environment(environment(run), run.plan.checkout, (), {})
+    for number, text in enumerate(what.setup, 1):
+        ended = proc.run_once(
+            proc.Request(
+                ("sh", "-c", text), place, env, f"{run.id}-setup-{number}", timeout=SETUP_S
+            ),
+            fresh(folder, str(number)),
+        )
+        if ended.code != 0:
+            said = ended.stderr.tail(500).decode("utf-8", "replace").strip()
+            raise DonewhenError(f"[workspace] setup {text!r} failed with exit {ended.code}: {said}")
+
+
+def judge_scratch(run: Run, tree: str) -> Verdict:
+    """Judge a tree that is nowhere checked out (a merge), with the run's gates and baseline."""
+    bench = Bench(run, lambda _p: None, lambda: False)
+    folder = fresh(run.dir / "merges", tree[:12])
+    request = replace(bench._request(0, Purpose.DECIDING), folder=folder, marker=f"{run.id}-merge")
+    commit = run.repo.git.commit_tree(tree, [run.base.commit], b"donewhen: merged\n")
+    room = run.repo.layout.tree(f"{run.id}-room")
+    return cleanroom.decide(
+        request, run.repo.git, tree, commit, room, _provider(run, folder), run.plan.prefix
+    )
+
+
+def cores() -> int:
+    return os.cpu_count() or 1

@@ -1,0 +1,101 @@
+"""`donewhen judge`: the gates once, on the checkout as it is, without a run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from donewhen.config.load import find
+from donewhen.core.verdict import GateResult, Verdict
+from donewhen.drivers.prepare import gates_for, select
+from donewhen.drivers.repo import Repo, open_repo
+from donewhen.errors import GitError, UsageError
+from donewhen.gates.base import GateDef
+from donewhen.judge.judge import Request, judge
+from donewhen.system.git import Git
+from donewhen.system.treekey import TreeKeeper
+
+
+def judge_here(
+    flags: Sequence[str],
+    since: str | None,
+    watch: Callable[[GateResult], None] | None,
+    cwd: Path | None = None,
+) -> Verdict:
+    """Judge the checkout around `cwd`. Raises UsageError if there is no gate or no such REF."""
+    here = (cwd or Path.cwd()).resolve()
+    folder = Path(tempfile.mkdtemp(prefix="donewhen-judge-"))
+    try:
+        if Git.toplevel(here) is None:
+            return _without_git(here, flags, folder, watch)
+        return _with_git(open_repo(here), flags, since, folder, watch)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _with_git(
+    repo: Repo,
+    flags: Sequence[str],
+    since: str | None,
+    folder: Path,
+    watch: Callable[[GateResult], None] | None,
+) -> Verdict:
+    gates = _some(gates_for(repo, flags))
+    return judge(
+        Request(
+            tree=repo.root,
+            checkout=repo.root,
+            gates=gates,
+            folder=folder,
+            environ=repo.environ,
+            keeper=TreeKeeper(repo.git, folder / "index"),
+            base=base_of(repo.git, since),
+            marker=f"judge-{os.getpid()}",
+            on_gate=watch or (lambda _result: None),
+        )
+    )
+
+
+def base_of(git: Git, since: str | None) -> str:
+    """The tree to compare with: REF, else the merge-base with the upstream, else HEAD, else ""."""
+    if since is not None:
+        try:
+            return git.rev_tree(since)
+        except GitError as error:
+            raise UsageError(
+                f"--since {since!r} is no commit here", hint="Type: git log"
+            ) from error
+    upstream = git.text("merge-base", "HEAD", "@{upstream}", check=False)
+    head = upstream or git.head()
+    return git.rev_tree(head) if head else ""
+
+
+def _without_git(
+    here: Path, flags: Sequence[str], folder: Path, watch: Callable[[GateResult], None] | None
+) -> Verdict:
+    environ = dict(os.environ)
+    gates = _some(select(here, here, flags, find(here, here), environ))
+    return judge(
+        Request(
+            tree=here,
+            checkout=here,
+            gates=gates,
+            folder=folder,
+            environ=environ,
+            marker=f"judge-{os.getpid()}",
+            notes=("no git here: integrity is off, and the verdict belongs to no tree",),
+            on_gate=watch or (lambda _result: None),
+        )
+    )
+
+
+def _some(gates: tuple[GateDef, ...]) -> tuple[GateDef, ...]:
+    if not gates:
+        raise UsageError(
+            "no gate was found here: no tests, no package.json script, no donewhen.toml",
+            hint='Name one: donewhen judge --gate "CMD"',
+        )
+    return gates
