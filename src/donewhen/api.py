@@ -102,7 +102,7 @@ def _result(run: Any, state: Any) -> Result:
         run=run.id,
         reason=state.reason,
         exit=exit_code(state.reason, state.signal),
-        iterations=state.iteration,
+        iterations=state.completed,
         proof=state.proof,
         tree=state.best_tree or state.tree,
         branch=branch_of(run.id),

@@ -14,6 +14,7 @@ from donewhen.gates.env import tool_path
 from donewhen.system import fs, proc
 from donewhen.system.git import push_refusal_env
 
+LOST_TRIES = 3
 SAID_CAP = 400_000  # characters of commands and paths kept for "who changed this ref?"
 
 
@@ -31,15 +32,20 @@ def act(
     run: Run,
     command: RunAgent,
     turn: int,
+    tree: str,
     extra_env: Mapping[str, str],
     on_event: Callable[[AgentEvent], None],
     cancelled: Callable[[], bool],
 ) -> Acted:
-    """One invocation. Idempotent by its attempt folder: a finished or living one is adopted."""
+    """One invocation. Idempotent by its attempt folder: a finished or living one is adopted.
+
+    `tree` is where the iteration began: a lost invocation goes back there and runs again.
+    """
     agent = load(run.plan.agents[command.rung])
     attempt = run.evidence.folder(command.iteration) / f"attempt-{command.attempt}"
-    fs.make_private_dir(attempt)
-    scratch = attempt / "scratch"
+    if proc.was_cancelled(attempt):  # ended by a signal to us, and now it is to go on
+        put_aside(attempt)
+    scratch = run.evidence.folder(command.iteration) / "scratch"
     fs.make_private_dir(scratch)
     place = Turn(
         cwd=run.workspace.path / run.plan.prefix,
@@ -58,7 +64,22 @@ def act(
         silence=run.plan.limits.silence_s,
         marker=f"{run.id}-{command.iteration}-{command.attempt}",
     )
-    return _watched(agent, place, request, attempt, on_event, cancelled)
+    for _try in range(LOST_TRIES):
+        acted = _watched(agent, place, request, attempt, on_event, cancelled)
+        if acted is not None:
+            return acted
+        put_aside(attempt)
+        run.workspace.restore(tree)
+    detail = f"its supervising process died {LOST_TRIES} times"
+    return Acted(Outcome("crashed", detail=detail), "", agent.tool_events, False)
+
+
+def put_aside(attempt: Path) -> None:
+    """Keep a broken attempt under another name, so that its place is free."""
+    number = 1
+    while (aside := attempt.with_name(f"{attempt.name}.aside-{number}")).exists():
+        number += 1
+    attempt.rename(aside)
 
 
 def _watched(
@@ -68,7 +89,8 @@ def _watched(
     attempt: Path,
     on_event: Callable[[AgentEvent], None],
     cancelled: Callable[[], bool],
-) -> Acted:
+) -> Acted | None:
+    """None if the invocation was lost: its shim died, and nobody knows what was done."""
     parser = agent.parser(place)
     said: list[str] = []
     room = SAID_CAP
@@ -82,6 +104,8 @@ def _watched(
                 room -= len(said[-1])
 
     ended = proc.run_once(request, attempt, on_stdout=heard, cancelled=cancelled)
+    if ended.lost:
+        return None
     outcome = parser.finish(
         Finished(ended.code, ended.timed_out, ended.silent, ended.spawn_error),
         ended.stderr.tail(20_000).decode("utf-8", "replace"),

@@ -113,7 +113,13 @@ class Effects:
         before = outside.look(git, run.id)
         links = self.bench.links.signature()
         acted = act(
-            run, command, state.invocations, self.bench.sight_env(), self._heard, self.stopping
+            run,
+            command,
+            state.invocations,
+            state.tree,
+            self.bench.sight_env(),
+            self._heard,
+            self.stopping,
         )
         self.bench.links.compare(links)
         if changes := outside.changes(before, outside.look(git, run.id)):
@@ -149,7 +155,7 @@ class Effects:
 
     def _record(self, command: Record, state: LoopState) -> Fact:
         commit = self.run.workspace.commit(
-            command.iteration, state.tree, f"donewhen: iteration {command.iteration}\n"
+            command.iteration, state.tree, ending.title(self.run, command.iteration)
         )
         ending.keep_evidence(self.run, command.iteration, commit)
         return Recorded(clock.now(), commit)

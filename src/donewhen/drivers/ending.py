@@ -56,6 +56,12 @@ def _judged(fact: Judged) -> str:
     return f"{what}: {fact.summary.state.value}{'' if green else red}"
 
 
+def title(run: Run, iteration: int) -> str:
+    """The commit message of an iteration: the goal's first line, then where it comes from."""
+    first = run.plan.goal.strip().splitlines()[0][:72]
+    return f"{first}\n\ndonewhen run {run.id}, iteration {iteration}\n"
+
+
 def keep_evidence(run: Run, iteration: int, commit: str) -> None:
     """diff.patch of the iteration against the base."""
     run.evidence.put(iteration, "diff.patch", run.repo.git.diff(run.base.commit, commit))
@@ -104,7 +110,7 @@ def finish(run: Run, command: Command, state: LoopState, verdict: Verdict | None
             "run": run.id,
             "goal": run.plan.goal[:200],
             "reason": reason,
-            "iterations": state.iteration,
+            "iterations": state.completed,
             "at": clock.stamp(clock.now()),
             "seconds": round(clock.now() - state.started_at, 3) if state.started_at else 0.0,
             "usage": asdict(state.spent),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from donewhen.core.fingerprint import digest
-from donewhen.core.verdict import Finding, GateResult, GateState, Purpose, Summary, Verdict
+from donewhen.core.verdict import Finding, GateState, Purpose, Summary, Verdict
 from donewhen.drivers.progress import Progress
 from donewhen.drivers.run import Run, environment
 from donewhen.drivers.workspace import link_signature, provision

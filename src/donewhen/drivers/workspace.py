@@ -160,8 +160,8 @@ class Workspace:
         before = self.last_commit() or self.base.commit
         head = (self.here.head() or before) if not self.in_place else before
         parent = head if head == before or self.git.is_ancestor(before, head) else before
-        if parent != before and self.git.rev_tree(parent) == tree:
-            commit = parent
+        if self.git.rev_tree(parent) == tree:
+            commit = parent  # the agent committed it itself, or nothing changed
         else:
             commit = self.git.commit_tree(tree, [parent], title.encode(), clock.now())
         self.git.update_ref(pin_of(self.run, str(iteration)), commit, None)
@@ -178,6 +178,12 @@ class Workspace:
         if not ours:
             self.here.run("symbolic-ref", "HEAD", f"refs/heads/{branch_of(self.run)}")
         self.here.run("read-tree", "--reset", commit)
+
+    def restore(self, tree: str) -> None:
+        """Back to `tree`, for an agent whose turn was lost half way; ignored files stay."""
+        if not self.in_place:
+            self.here.run("read-tree", "--reset", "-u", tree)
+            self.here.run("clean", "-ffdq")
 
     def settle(self, commit: str) -> None:
         """At the end the branch stands at the best judged state."""

@@ -24,6 +24,7 @@ MESSAGE = 300
 RAISED = re.compile(
     r"^(?:E\s+)?([A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt|Failed)\w*)\b", re.M
 )
+ENDED = re.compile(r"^\S+:\d+: ([A-Za-z_][\w.]*)$", re.M)  # how pytest closes a traceback
 PLACE = re.compile(r"^(?P<path>[^\s:<>\"']+\.\w+):(?P<line>\d+):", re.M)
 PLACE_PY = re.compile(r'File "(?P<path>[^"<>]+)", line (?P<line>\d+)')
 
@@ -180,8 +181,9 @@ def raised(case: Case) -> str:
     head = RAISED.match(case.message)
     if head:
         return head[1]
+    ended = ENDED.findall(case.text)
     found = RAISED.findall(case.text)
-    return str(found[-1]) if found else "failure"
+    return str((ended or found or ["failure"])[-1])
 
 
 def place(case: Case, tree: Path) -> tuple[str, int]:

@@ -21,9 +21,7 @@ from donewhen.system import clock, fs, process
 from donewhen.system.output import Follower, Output
 from donewhen.system.redact import SHORTEST, is_secret
 
-SHIM = "import sys; sys.path.append({!r}); import shim; shim.main()".format(
-    str(Path(__file__).parent)
-)
+SHIM = f"import sys; sys.path.append({str(Path(__file__).parent)!r}); import shim; shim.main()"
 POLL_S = (0.002, 0.003, 0.005, 0.008, 0.012, 0.02, 0.03, 0.05)
 
 
@@ -66,6 +64,14 @@ def adoptable(attempt: Path) -> str:
     if _held(attempt / "lock"):
         return "running"
     return "dead" if (attempt / "pgid").exists() else "new"
+
+
+def was_cancelled(attempt: Path) -> bool:
+    """Did the attempt end because its caller asked for that?"""
+    try:
+        return bool(json.loads((attempt / "result.json").read_bytes())["cancelled"])
+    except (OSError, ValueError, KeyError):
+        return False
 
 
 def _held(path: Path) -> bool:

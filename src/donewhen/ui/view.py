@@ -83,7 +83,7 @@ def run_object(run: Run, state: LoopState) -> dict[str, Any]:
         "run": run.id,
         "reason": state.reason,
         "exit": exit_code(state.reason, state.signal),
-        "iterations": state.iteration,
+        "iterations": state.completed,
         "proof": state.proof.value,
         "tree": state.best_tree or state.tree,
         "branch": kept["branch"],
@@ -145,9 +145,9 @@ def next_commands(run_id: str, reason: str, state: LoopState) -> list[str]:
 def result_lines(run: Run, state: LoopState) -> list[str]:
     """The end of a run on screen."""
     ended = run_object(run, state)
-    plural = "" if state.iteration == 1 else "s"
+    plural = "" if state.completed == 1 else "s"
     lines = [
-        f"{state.reason} (exit {ended['exit']}) after {state.iteration} iteration{plural}, "
+        f"{state.reason} (exit {ended['exit']}) after {state.completed} iteration{plural}, "
         f"{duration(ended['wall_s'])}",
         says(state.reason),
     ]
@@ -168,7 +168,7 @@ def status_object(seen: Overview) -> dict[str, Any]:
         "exit": exit_code(state.reason, state.signal) if state.reason else None,
         "phase": state.phase.value,
         "running": seen.running,
-        "iterations": state.iteration,
+        "iterations": state.completed,
         "proof": state.proof.value,
         "tree": state.tree,
         "usage": {"usd": state.spent.usd, "tokens": state.spent.tokens, "known": state.spent.known},
@@ -240,7 +240,7 @@ def why_lines(seen: Overview) -> list[str]:
 def counts_text(counts: Mapping[str, int]) -> str:
     """`3 failed of 40 tests, 2 warnings`, or "" where nothing was counted."""
     parts = []
-    if counts["tests"]:
+    if counts["failed"]:
         parts.append(f"{counts['failed']} failed of {counts['tests']} tests")
     if counts["skipped"]:
         parts.append(f"{counts['skipped']} skipped")

@@ -1,0 +1,1 @@
+"""For tests and for authors of adapters: shipped, never imported by the rest of the package."""

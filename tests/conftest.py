@@ -1,0 +1,202 @@
+"""Every test has a home, a state folder and a git identity of its own; nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src"
+AGENT_LIKE = ("CLAUDE", "ANTHROPIC", "CODEX", "OPENAI", "GEMINI", "DONEWHEN", "GIT_", "XDG_")
+REAL_CONNECT = socket.socket.connect
+
+
+def _loopback_only(sock: socket.socket, address: Any) -> None:
+    if sock.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+        raise AssertionError(f"a test reached for the network: {address}")
+    REAL_CONNECT(sock, address)
+
+
+@pytest.fixture(autouse=True)
+def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """HOME, state and git configuration in a folder of the test; the network is loopback."""
+    home = tmp_path_factory.mktemp("home")
+    for name in list(os.environ):
+        if name.startswith(AGENT_LIKE):
+            monkeypatch.delenv(name)
+    config = home / "gitconfig"
+    config.write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("DONEWHEN_STATE", str(home / "state"))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(socket.socket, "connect", _loopback_only)
+    yield
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    def expect(self, code: int) -> Ran:
+        assert self.code == code, f"exit {self.code}, not {code}\n{self.out}\n{self.err}"
+        return self
+
+
+@dataclass(frozen=True)
+class Project:
+    """A real git repository with a command line in it."""
+
+    root: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def donewhen(self, *args: str, cwd: str = ".", stdin: bytes | None = None, **env: str) -> Ran:
+        """Run the real command line in this repository."""
+        done = subprocess.run(
+            [sys.executable, "-m", "donewhen", *args],
+            cwd=self.root / cwd,
+            env={**os.environ, **self.env, **env},
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            timeout=240,
+        )
+        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode("utf-8", "replace"))
+
+    def run(self, goal: str, script: Path | str, *args: str, **env: str) -> Ran:
+        """`donewhen run --yes --json` with a scripted agent."""
+        return self.donewhen("run", goal, "--agent", f"scripted:{script}", "--yes", "--json", *args, **env)
+
+    def git(self, *args: str) -> str:
+        done = subprocess.run(["git", *args], cwd=self.root, capture_output=True, check=True)
+        return done.stdout.decode("utf-8", "surrogateescape").strip()
+
+    def write(self, files: Mapping[str, str]) -> None:
+        for name, text in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+
+    def commit(self, message: str = "change") -> str:
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+    def read(self, name: str) -> str:
+        return (self.root / name).read_text()
+
+    def journal(self, run: str) -> list[dict[str, Any]]:
+        path = self.root / ".git" / "donewhen" / "runs" / run / "journal.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()]
+
+    def worktree(self, run: str) -> Path:
+        return next(Path(os.environ["DONEWHEN_STATE"]).glob(f"trees/*/{run}"))
+
+
+CALC = {
+    "src/calc/__init__.py": "def add(a, b):\n    return a - b\n",
+    "tests/test_calc.py": (
+        "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n\n\n"
+        "def test_zero():\n    assert add(0, 0) == 0\n"
+    ),
+    "pyproject.toml": '[project]\nname = "calc"\nversion = "1"\n[tool.pytest.ini_options]\npythonpath = ["src"]\n',
+    ".gitignore": "__pycache__/\n.venv/\n",
+}
+FIX = {"src/calc/__init__.py": "def add(a, b):\n    return a + b\n"}
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> Callable[..., Project]:
+    """make_project(files, name) -> a committed repository."""
+
+    def make(files: Mapping[str, str], name: str = "project", commit: bool = True) -> Project:
+        root = tmp_path / name
+        root.mkdir(parents=True)
+        subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+        project = Project(root)
+        project.write(files)
+        if commit:
+            project.commit("start")
+        return project
+
+    return make
+
+
+@pytest.fixture
+def project(make_project: Callable[..., Project]) -> Project:
+    """A src-layout project with one failing and one passing test."""
+    return make_project(CALC)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[..., Path]:
+    """script(turn, turn, after="idle") -> a script for the scripted agent."""
+    count = 0
+
+    def make(*turns: Mapping[str, Any], after: str = "idle") -> Path:
+        nonlocal count
+        count += 1
+        path = tmp_path / f"script-{count}.json"
+        path.write_text(json.dumps({"version": 1, "turns": list(turns), "after": after}))
+        return path
+
+    return make
+
+
+CLAUDE = "lib/python3*/site-packages/claude_agent_sdk/_bundled/claude"
+
+
+def find_claude() -> Path | None:
+    """The real client from its registry package."""
+    given = os.environ.get("DONEWHEN_TEST_CLAUDE")
+    places = [Path(given)] if given else []
+    places += sorted((SRC.parent / ".venv-e2e").glob(CLAUDE))
+    return next((p for p in places if p.is_file()), None)
+
+
+@pytest.fixture
+def claude_cli(tmp_path: Path) -> Callable[[str], dict[str, str]]:
+    """claude_cli(url) -> the environment in which the real Claude Code talks to `url`.
+
+    Skips where the client is missing; in CI that is a failure.
+    """
+    found = find_claude()
+    if found is None:
+        message = "the real claude client is missing: make e2e"
+        assert not os.environ.get("CI"), message
+        pytest.skip(message)
+    home = tmp_path / "claude-home"
+    home.mkdir()
+
+    def environment(url: str) -> dict[str, str]:
+        return {
+            "PATH": f"{found.parent}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(home),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "ANTHROPIC_API_KEY": "sk-test-dummy-key",
+            "ANTHROPIC_BASE_URL": url,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "CLAUDE_CODE_MAX_RETRIES": "0",
+            "DISABLE_TELEMETRY": "1",
+            "DISABLE_ERROR_REPORTING": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+
+    return environment
