@@ -20,20 +20,28 @@ REAL_CONNECT = socket.socket.connect
 
 
 def _loopback_only(sock: socket.socket, address: Any) -> None:
-    if sock.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+    if sock.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in (
+        "127.0.0.1",
+        "::1",
+        "localhost",
+    ):
         raise AssertionError(f"a test reached for the network: {address}")
     REAL_CONNECT(sock, address)
 
 
 @pytest.fixture(autouse=True)
-def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_world(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     """HOME, state and git configuration in a folder of the test; the network is loopback."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(AGENT_LIKE):
             monkeypatch.delenv(name)
     config = home / "gitconfig"
-    config.write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+    config.write_text(
+        "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+    )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("DONEWHEN_STATE", str(home / "state"))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
@@ -81,7 +89,9 @@ class Project:
 
     def run(self, goal: str, script: Path | str, *args: str, **env: str) -> Ran:
         """`donewhen run --yes --json` with a scripted agent."""
-        return self.donewhen("run", goal, "--agent", f"scripted:{script}", "--yes", "--json", *args, **env)
+        return self.donewhen(
+            "run", goal, "--agent", f"scripted:{script}", "--yes", "--json", *args, **env
+        )
 
     def git(self, *args: str) -> str:
         done = subprocess.run(["git", *args], cwd=self.root, capture_output=True, check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,12 @@ from donewhen.system import fs, proc
 from donewhen.system.git import push_refusal_env
 
 LOST_TRIES = 3
+# What binds git to another repository (`git rev-parse --local-env-vars`); identity and ssh stay.
+BINDS = re.compile(
+    r"GIT_(DIR|WORK_TREE|COMMON_DIR|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|PREFIX"
+    r"|NAMESPACE|GRAFT_FILE|SHALLOW_FILE|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT|CONFIG_(KEY|VALUE)_\d+"
+    r"|IMPLICIT_WORK_TREE|NO_REPLACE_OBJECTS|REPLACE_REF_BASE|INTERNAL_SUPER_PREFIX)$"
+)
 SAID_CAP = 400_000  # characters of commands and paths kept for "who changed this ref?"
 
 
@@ -115,7 +122,7 @@ def _watched(
 
 def _env(run: Run, launch: Launch, extra: Mapping[str, str]) -> dict[str, str]:
     """The agent's environment: the user's, with our tools' path, the tree's code, no push."""
-    env = {k: v for k, v in environment(run).items() if not k.startswith("GIT_")}
+    env = {k: v for k, v in environment(run).items() if not BINDS.match(k)}
     env["PATH"] = tool_path(run.plan.checkout, env)
     env.update(extra)
     env.update(push_refusal_env(run.repo.git))

@@ -7,6 +7,7 @@ and what git said.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from functools import cached_property
@@ -84,7 +85,8 @@ class Git:
         return done.stdout
 
     def text(self, *args: str, check: bool = True) -> str:
-        return self.run(*args, check=check).decode("utf-8", "surrogateescape").strip()
+        """`run` as text, without the newline at its end; other white space may be part of a path."""
+        return self.run(*args, check=check).decode("utf-8", "surrogateescape").removesuffix("\n")
 
     def patiently(self, *args: str) -> bytes:
         """`run`, tried again while another git holds a lock."""
@@ -99,10 +101,16 @@ class Git:
 
     @staticmethod
     def toplevel(path: Path) -> Path | None:
-        """The working tree around `path`, None outside of one (a bare repository has none)."""
+        """The working tree around `path`, None outside of one (a bare repository has none).
+
+        Raises GitError where there is one that git will not touch, since another user owns it.
+        """
         try:
-            found = Git(path).text("rev-parse", "--show-toplevel", check=False)
-        except GitError:
+            found = Git(path).text("rev-parse", "--show-toplevel")
+        except GitError as error:
+            if "dubious ownership" in error.message:
+                error.hint = f"Type: git config --global --add safe.directory {path}"
+                raise
             return None
         return Path(found) if found else None
 
@@ -150,17 +158,23 @@ class Git:
 
     def refs(self, prefix: str = "") -> dict[str, str]:
         """Name to object id of all refs below `prefix`, the stash included."""
-        out = self.text(
-            "for-each-ref", "--format=%(objectname) %(refname)", *([prefix] if prefix else [])
-        )
-        pairs = (line.split(" ", 1) for line in out.splitlines())
+        form = "--format=%(objectname) %(refname)"
+        out = self.text("for-each-ref", form, *([prefix] if prefix else []))
+        pairs = (line.split(" ", 1) for line in out.split("\n") if line)
         return {name: sha for sha, name in pairs}
 
     def remotes(self) -> dict[str, str]:
         """Name to URL of every remote."""
-        out = self.text("config", "--get-regexp", r"^remote\..*\.url$", check=False)
-        rows = (line.split(" ", 1) for line in out.splitlines() if " " in line)
-        return {key[len("remote.") : -len(".url")]: url for key, url in rows}
+        return {name: urls[0] for name, urls in self.remote_urls("url").items()}
+
+    def remote_urls(self, which: str) -> dict[str, list[str]]:
+        """Name to every `url` or `pushurl` of every remote that has one."""
+        out = self.run("config", "-z", "--get-regexp", rf"^remote\..*\.{which}$", check=False)
+        found: dict[str, list[str]] = {}
+        for row in out.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+            key, _, url = row.partition("\n")
+            found.setdefault(key[len("remote.") : -len(f".{which}")], []).append(url)
+        return found
 
     def is_ancestor(self, old: str, new: str) -> bool:
         """Is commit `old` in the history of `new`? False for objects that are no commits."""
@@ -219,14 +233,30 @@ class Git:
         self.patiently("worktree", "add", "--force", "--quiet", *how, str(path), commit)
 
     def worktree_remove(self, path: Path) -> None:
-        """Remove a linked worktree, whatever is in it; one that is gone already is pruned."""
+        """Remove a linked worktree, whatever is in it; one that is gone already is pruned.
+
+        What a crash left half made is no worktree to git, so it is removed as a plain folder;
+        a folder that is a repository itself never is.
+        """
         if path.exists():
-            self.patiently("worktree", "remove", "--force", "--force", str(path))
+            try:
+                self.patiently("worktree", "remove", "--force", "--force", str(path))
+            except GitError:
+                if (path / ".git").is_dir():
+                    raise
+                _remove_folder(path)
         self.patiently("worktree", "prune")
 
     def worktrees(self) -> list[Path]:
         out = self.text("worktree", "list", "--porcelain")
         return [Path(line[9:]) for line in out.splitlines() if line.startswith("worktree ")]
+
+
+def _remove_folder(path: Path) -> None:
+    """Remove it all, folders that were made read-only included."""
+    for folder, _dirs, _files in os.walk(path):
+        Path(folder).chmod(0o700)
+    shutil.rmtree(path, ignore_errors=True)
 
 
 def version() -> tuple[int, ...] | None:
@@ -240,13 +270,24 @@ def version() -> tuple[int, ...] | None:
 
 
 def push_refusal_env(git: Git) -> dict[str, str]:
-    """Environment under which every push fails, by name and by explicit path, and fetch works.
+    """Environment under which pushes fail, by name and by explicit path, and fetch works.
 
-    An empty pushInsteadOf prefix rewrites any URL; pushurl of each remote is overridden, since a
-    configured one is not rewritten; no credential helper answers.
+    An empty pushInsteadOf prefix rewrites any URL, and each remote's own URL is named too, since
+    a longer prefix of the user's would win. A remote gets a pushurl and a receive-pack that do not
+    exist; git pushes to *every* pushurl, so the user's are rewritten as well, unless that would
+    hit a URL that is fetched from. No credential helper answers.
     """
-    settings = [("url.donewhen-refused:.pushInsteadOf", ""), ("credential.helper", "")]
-    settings += [(f"remote.{n}.pushurl", "donewhen-refused:") for n in git.remotes()]
+    refused, fetched = "donewhen-refused:", git.remote_urls("url")
+    pushed = git.remote_urls("pushurl")
+    urls = sorted({url for several in fetched.values() for url in several})
+    settings = [(f"url.{refused}.pushInsteadOf", url) for url in ("", *urls)]
+    settings.append(("credential.helper", ""))
+    for name in sorted(fetched.keys() | pushed.keys()):
+        settings.append((f"remote.{name}.pushurl", refused))
+        settings.append((f"remote.{name}.receivepack", "donewhen-refused"))
+    for url in sorted({url for several in pushed.values() for url in several}):
+        if url and not any(known.startswith(url) for known in urls):
+            settings.append((f"url.{refused}.insteadOf", url))
     env = {"GIT_CONFIG_COUNT": str(len(settings)), "GIT_TERMINAL_PROMPT": "0"}
     for index, (key, value) in enumerate(settings):
         env[f"GIT_CONFIG_KEY_{index}"] = key

@@ -1,0 +1,463 @@
+"""`donewhen run`: every way it can end, through the command line."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import CALC, FIX, Project
+
+Script = Callable[..., Path]
+GOAL = "make the tests pass"
+SAME = {"write": {"src/calc/__init__.py": "def add(a, b):\n    return a - b  # same\n"}}
+
+
+def broken(value: object) -> dict[str, Any]:
+    """A turn after which add() returns `value`: red, and red in another way each time."""
+    return {"write": {"src/calc/__init__.py": f"def add(a, b):\n    return {value!r}\n"}}
+
+
+def ends(project: Project, script: Path, reason: str, code: int, *args: str) -> dict[str, Any]:
+    """Run, expect this end, and that `status` and `why` say the same."""
+    ran = project.run(GOAL, script, *args).expect(code)
+    result: dict[str, Any] = ran.json()
+    assert (result["reason"], result["exit"]) == (reason, code), ran.err
+    status = project.donewhen("status", result["run"], "--json").expect(0).json()
+    assert (status["reason"], status["exit"], status["iterations"]) == (
+        reason,
+        code,
+        result["iterations"],
+    )
+    assert reason in project.donewhen("why", result["run"]).expect(0).out
+    return result
+
+
+# -- exit 0 --------------------------------------------------------------------------------------
+
+
+def test_a_red_project_becomes_green_and_the_result_is_accepted(
+    project: Project, script: Script
+) -> None:
+    head = project.git("rev-parse", "HEAD")
+    result = ends(project, script({"write": FIX}), "gates-passed", 0)
+    assert result["proof"] == "goal"
+    assert project.git("rev-parse", "HEAD") == head, "the user's branch moved before accept"
+    assert "a - b" in project.read("src/calc/__init__.py")
+    project.donewhen("inbox", "accept", result["run"]).expect(0)
+    assert "a + b" in project.read("src/calc/__init__.py")
+    assert project.git("rev-parse", "HEAD^{tree}") == result["tree"]
+    assert project.git("status", "--porcelain") == ""
+    assert project.git("worktree", "list").count("\n") == 0
+    assert "donewhen/" not in project.git("branch")
+
+
+def test_what_was_red_is_told_to_the_next_turn(project: Project, script: Script) -> None:
+    result = ends(project, script({"say": "done"}, {"write": FIX}), "gates-passed", 0)
+    prompt = project.root / f".git/donewhen/runs/{result['run']}/iterations/2/prompt.md"
+    text = prompt.read_text()
+    assert GOAL in text
+    assert "tests/test_calc.py::test_add" in text
+    assert "python -m pytest -q" in text
+    assert "iteration 1: 1 failing tests" in text
+
+
+def test_no_regression_is_enough_only_when_it_was_said_so(
+    make_project: Callable[..., Project], script: Script
+) -> None:
+    green = make_project({**CALC, **FIX})
+    change = script({"write": {"README": "better\n"}})
+    assert green.run("document it", change).expect(4).json()["proof"] == "no-regression"
+    result = green.run("document it", change, "--accept-no-regression").expect(0).json()
+    assert (result["reason"], result["proof"]) == ("gates-passed", "no-regression")
+
+
+# -- exit 1 --------------------------------------------------------------------------------------
+
+
+def test_a_liar_is_not_believed(project: Project, script: Script) -> None:
+    lie = {"say": "All tests pass now. <donewhen:done/>"}
+    result = ends(project, script(lie, after="repeat"), "stuck:idle", 1)
+    assert result["iterations"] == 3
+
+
+def test_nothing_an_agent_writes_is_a_verdict(project: Project, script: Script) -> None:
+    forged = {
+        "write": {
+            "verdict.json": '{"verdict": "pass", "exit": 0}',
+            "report.xml": "<testsuites><testsuite tests='2'/></testsuites>",
+            ".donewhen/verify": "pass",
+        }
+    }
+    result = project.run(GOAL, script(forged, after="repeat"), "--max-iter", "2").expect(1).json()
+    assert result["reason"] == "max-iterations"
+
+
+def test_the_same_findings_three_times(project: Project, script: Script) -> None:
+    same = [{"write": {**SAME["write"], "n.txt": str(n)}} for n in range(4)]
+    assert ends(project, script(*same), "stuck:repeat", 1)["iterations"] == 3
+
+
+def test_going_in_a_circle(project: Project, script: Script) -> None:
+    one = {"write": {"src/calc/__init__.py": "def add(a, b):\n    return a - b\n"}}
+    two = {"write": {"src/calc/__init__.py": "def add(a, b):\n    raise ValueError\n"}}
+    assert ends(project, script(one, two, one, two), "stuck:cycle", 1)["iterations"] == 3
+
+
+def test_no_new_best(project: Project, script: Script) -> None:
+    kinds = ("ValueError", "TypeError", "KeyError", "OSError")
+    turns = [
+        {
+            "write": {
+                "src/calc/__init__.py": f"def add(a, b):\n    if a: raise {kind}\n    return 0\n"
+            }
+        }
+        for kind in kinds
+    ]
+    assert ends(project, script(*turns), "stuck:stagnation", 1)["iterations"] == 3
+
+
+def test_fixed_and_back_three_times(make_project: Callable[..., Project], script: Script) -> None:
+    """One finding comes and goes while others change all the time and the total gets better."""
+    names = [f"t{n}" for n in range(14)]
+    tests = "".join(
+        f"def test_{n}():\n    assert not open('red').read().count('{n};')\n" for n in names
+    )
+    everything = "".join(f"{n};" for n in names)
+    many = make_project({"tests/test_all.py": tests, "red": everything, "pytest.ini": "[pytest]\n"})
+    left, turns = names[1:], []
+    for number in range(7):
+        left = left[2:] if number % 2 else left[1:]
+        red = left if number % 2 == 0 else [*left, "t0"]
+        turns.append({"write": {"red": "".join(f"{n};" for n in red)}})
+    result = many.run(GOAL, script(*turns)).expect(1).json()
+    assert result["reason"] == "stuck:thrash", result
+
+
+def test_the_iterations_are_used_up(project: Project, script: Script) -> None:
+    turns = script(broken(1), broken(2), broken(3))
+    assert ends(project, turns, "max-iterations", 1, "--max-iter", "2")["iterations"] == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason"),
+    [
+        (("--budget-usd", "0.05"), "budget:usd"),
+        (("--budget-tokens", "900"), "budget:tokens"),
+        (("--timeout", "1s"), "budget:wall"),
+    ],
+)
+def test_a_budget_is_used_up(
+    project: Project, script: Script, flags: tuple[str, ...], reason: str
+) -> None:
+    turn = {**broken(1), "usage": {"usd": 0.1, "tokens": 1000}, "sleep": 0.2}
+    result = ends(project, script(turn, broken(2)), reason, 1, *flags)
+    assert result["iterations"] <= 1
+
+
+def test_money_is_counted(project: Project, script: Script) -> None:
+    turns = script(
+        {"usage": {"usd": 0.25, "tokens": 10}}, {"write": FIX, "usage": {"usd": 0.5, "tokens": 20}}
+    )
+    usage = ends(project, turns, "gates-passed", 0)["usage"]
+    assert usage == {"usd": 0.75, "tokens": 30, "known": True}
+
+
+def test_a_weakened_test_is_not_done(project: Project, script: Script) -> None:
+    weak = CALC["tests/test_calc.py"].replace("assert add(2, 3) == 5", "assert add(2, 3)")
+    result = ends(
+        project, script({"write": {"tests/test_calc.py": weak}}), "needs-human:test-change", 4
+    )
+    item = project.donewhen("inbox", "show", result["run"], "--json").json()
+    assert item["verdict"]["integrity"][0]["path"] == "tests/test_calc.py"
+
+
+def test_honest_new_tests_are_no_offence(project: Project, script: Script) -> None:
+    more = CALC["tests/test_calc.py"] + "\n\ndef test_more():\n    assert add(1, 1) == 2\n"
+    turn = {
+        "write": {
+            **FIX,
+            "tests/test_calc.py": more,
+            "tests/test_new.py": "def test_it():\n    pass\n",
+        }
+    }
+    ends(project, script(turn), "gates-passed", 0)
+
+
+def test_tests_that_pass_by_an_ignored_file_fail_in_the_clean_room(
+    project: Project, script: Script
+) -> None:
+    project.write({".gitignore": "__pycache__/\nsecret.py\n"})
+    project.commit()
+    hack = {
+        "write": {
+            "src/calc/__init__.py": "from secret import add\n",
+            "src/secret.py": "def add(a, b):\n    return a + b\n",
+        }
+    }
+    result = project.run(GOAL, script(hack), "--max-iter", "1").expect(1)
+    assert result.json()["reason"] == "max-iterations"
+    assert "deciding verdict (clean room): fail" in result.err
+
+
+def test_an_agent_that_moves_a_branch_of_the_user(project: Project, script: Script) -> None:
+    turn = {"write": FIX, "run": "git commit -qam fix && git update-ref refs/heads/main HEAD"}
+    ends(project, script(turn), "tampered", 1)
+
+
+def test_a_push_is_refused_by_name_and_by_path(
+    project: Project, script: Script, tmp_path: Path
+) -> None:
+    remote = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True)
+    project.git("remote", "add", "origin", str(remote))
+    project.git("push", "-q", "origin", "main")
+    config = project.read(".git/config")
+    before = subprocess.run(
+        ["git", "ls-remote", str(remote)], capture_output=True, check=True
+    ).stdout
+    push = f"git commit -qam x; git push origin HEAD:main; git push {remote} HEAD:evil; git push file://{remote} HEAD:evil; git fetch origin && echo fetched"
+    ran = project.run(GOAL, script({"write": FIX, "run": push})).expect(0)
+    assert "fetched" in ran.err
+    after = subprocess.run(
+        ["git", "ls-remote", str(remote)], capture_output=True, check=True
+    ).stdout
+    assert after == before
+    assert project.read(".git/config") == config
+
+
+def test_a_push_that_went_round_the_refusal_is_found(
+    project: Project, script: Script, tmp_path: Path
+) -> None:
+    remote = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True)
+    project.git("remote", "add", "origin", str(remote))
+    project.git("push", "-q", "origin", "main")
+    sneaky = "git commit -qam x; env -u GIT_CONFIG_COUNT git push -q origin HEAD:main"
+    ran = project.run(GOAL, script({"write": FIX, "run": sneaky})).expect(1)
+    assert ran.json()["reason"] in {"integrity", "tampered"}
+
+
+def test_the_users_own_commits_meanwhile_are_their_business(
+    project: Project, script: Script
+) -> None:
+    own = f"git -C {project.root} commit -q --allow-empty -m mine"
+    result = project.run(GOAL, script({"write": FIX}), "--gate", f"sh: {own}; python -m pytest -q")
+    assert result.expect(0).json()["reason"] == "gates-passed"
+
+
+# -- exit 3 --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "end", ["auth", "credit", "overloaded", "spawn", "protocol", "hang", "refused", "limited"]
+)
+def test_an_agent_that_cannot_work_spends_nothing(
+    project: Project, script: Script, end: str
+) -> None:
+    turns = script({"end": end, "say": "rate limit", "until": "+1s"}, after="repeat")
+    result = ends(project, turns, f"agent-unavailable:{end}", 3, "--no-wait")
+    assert result["iterations"] == 0
+    starts = [r for r in project.journal(result["run"]) if r["type"] == "AgentEnded"]
+    assert len(starts) == (1 if end in {"limited", "overloaded"} else 3)
+
+
+def test_a_usage_limit_is_waited_for(project: Project, script: Script) -> None:
+    turns = script({"end": "limited", "until": "+1s"}, {"write": FIX})
+    result = ends(project, turns, "gates-passed", 0)
+    assert result["iterations"] == 1
+    assert [
+        r["data"]["why"] for r in project.journal(result["run"]) if r["type"] == "WaitUntil"
+    ] == ["limited"]
+
+
+def test_crashes_without_a_change_are_the_protocols_fault(project: Project, script: Script) -> None:
+    ends(project, script({"end": "crashed"}, after="repeat"), "agent-unavailable:protocol", 3)
+
+
+def test_a_crash_that_changed_the_tree_is_judged(project: Project, script: Script) -> None:
+    assert (
+        ends(project, script({"write": FIX, "end": "crashed"}), "gates-passed", 0)["iterations"]
+        == 1
+    )
+
+
+def test_a_gate_whose_tool_is_missing(project: Project, script: Script) -> None:
+    result = ends(project, script({}), "gate-error:nosuch", 3, "--gate", "nosuch --check")
+    assert result["iterations"] == 0
+
+
+def test_a_gate_that_only_errs_in_the_end(project: Project, script: Script) -> None:
+    hang = {"write": {"src/calc/__init__.py": "import os\nos._exit(0)\n"}}
+    ends(project, script(hang), "gate-error:tests", 3, "--max-iter", "1")
+
+
+# -- exit 4 --------------------------------------------------------------------------------------
+
+
+def test_a_green_repository_proves_nothing(
+    make_project: Callable[..., Project], script: Script
+) -> None:
+    green = make_project({**CALC, **FIX})
+    result = ends(green, script({"write": {"a.txt": "a"}}), "needs-human:unproven", 4)
+    assert result["iterations"] == 1
+    assert green.donewhen("inbox", "--json").json()["items"][0]["run"] == result["run"]
+    assert ends(green, script({}), "needs-human:unproven", 4)["iterations"] == 1
+
+
+def test_without_a_gate_there_is_one_turn_and_then_a_person(
+    make_project: Callable[..., Project], script: Script
+) -> None:
+    bare = make_project({"README": "hello\n"})
+    result = ends(bare, script({"write": {"README": "hello!\n"}}), "needs-human:no-gate", 4)
+    assert result["iterations"] == 1
+    bare.donewhen("inbox", "accept", result["run"]).expect(0)
+    assert bare.read("README") == "hello!\n"
+
+
+# -- 130 and 143 -----------------------------------------------------------------------------------
+
+
+def started(project: Project, script: Path, *args: str) -> tuple[subprocess.Popen[bytes], str]:
+    """A run in the background, when its agent is at work; and its id."""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "donewhen",
+            "run",
+            GOAL,
+            "--agent",
+            f"scripted:{script}",
+            "--yes",
+            *args,
+        ],
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 60
+    runs = project.root / ".git/donewhen/runs"
+    while time.monotonic() < deadline:
+        found = list(runs.glob("*/iterations/1/attempt-1/pgid"))
+        if found:
+            return process, found[0].parents[3].name
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError(process.communicate())
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
+def test_a_signal_interrupts_and_resume_goes_on(
+    project: Project, script: Script, number: int, code: int
+) -> None:
+    process, run = started(project, script({"sleep": 2, "write": FIX}))
+    process.send_signal(number)
+    _out, err = process.communicate(timeout=60)
+    assert process.returncode == code, err
+    status = project.donewhen("status", run, "--json").json()
+    assert (status["reason"], status["exit"]) == ("interrupted", code)
+    result = project.donewhen("resume", run, "--json").expect(0).json()
+    assert (result["reason"], result["iterations"]) == ("gates-passed", 1)
+
+
+def test_cancel_is_final(project: Project, script: Script) -> None:
+    process, run = started(project, script({"sleep": 30}))
+    project.donewhen("cancel", run).expect(0)
+    process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert project.donewhen("status", run, "--json").json()["reason"] == "cancelled"
+    again = project.donewhen("resume", run, "--json").expect(130).json()
+    assert again["reason"] == "cancelled"
+    assert "already ended" in project.donewhen("cancel", run).expect(0).out
+
+
+# -- exit 2: nothing started, nothing left -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        ((), "no goal"),
+        (("  ",), "empty"),
+        (("x", "--agent", "nosuch"), "Known: claude, command, scripted"),
+        (("x", "--agent", "scripted:/no/such.json"), "No such file"),
+        (("x", "--agent", "command:./nosuch.sh"), "is not there"),
+        (("x", "--max-iter", "0"), "1 to 1000"),
+        (("x", "--max-iter", "-1"), "whole number"),
+        (("x", "--max-iter", "1e3"), "whole number"),
+        (("x", "--max-iter", ""), "whole number"),
+        (("x", "--timeout", "soon"), "duration"),
+        (("x", "--budget-usd", "0"), "more than 0"),
+        (("x", "--gate", ""), "no command"),
+        (("x", "--gate", "pytest 'oops"), "cannot be split"),
+        (("x", "--gate", "FOO=1 pytest"), "begins with a variable"),
+        (("x", "-f", "goal.md"), "not both"),
+        (("--nosuch", "x"), "No such option"),
+    ],
+)
+def test_bad_input_says_what_and_what_to_type(
+    project: Project, script: Script, args: tuple[str, ...], says: str
+) -> None:
+    agent = () if "--agent" in args else ("--agent", f"scripted:{script({})}")
+    ran = project.donewhen("run", *args, *agent, "--yes").expect(2)
+    assert says in ran.err
+    assert "Traceback" not in ran.err
+    assert not (project.root / ".git/donewhen").exists()
+    assert project.git("for-each-ref", "refs/donewhen") == ""
+
+
+def test_no_agent_on_the_path_names_what_to_install(project: Project) -> None:
+    ran = project.donewhen("run", GOAL, "--yes", PATH="/usr/bin:/bin").expect(2)
+    assert "npm install -g @anthropic-ai/claude-code" in ran.err
+
+
+def test_outside_of_git(tmp_path: Path, script: Script) -> None:
+    ran = Project(tmp_path).run(GOAL, script({})).expect(2)
+    assert "git init" in ran.err
+
+
+def test_eight_is_eight(project: Project, script: Script) -> None:
+    ran = project.run(GOAL, script({"write": FIX}), "--max-iter", "08").expect(0)
+    assert "8 iterations" in ran.err
+
+
+def test_the_goal_is_kept_byte_for_byte(project: Project, script: Script) -> None:
+    goal = "fix `this` $(touch PWNED) 'it' \"now\"; - [ ] é 漢字 🎉\n---\nnext line  "
+    result = project.run(goal, script({"write": FIX})).expect(0).json()
+    kept = project.root / f".git/donewhen/runs/{result['run']}/goal.md"
+    assert kept.read_text() == goal
+    assert goal in (kept.parent / "iterations/1/prompt.md").read_text()
+    assert not list(project.root.rglob("PWNED"))
+    assert not list(project.worktree(result["run"]).rglob("PWNED"))
+
+
+def test_a_goal_from_a_file_and_a_very_long_one(
+    project: Project, script: Script, tmp_path: Path
+) -> None:
+    long = tmp_path / "goal.md"
+    long.write_text("make it so\n" + "x" * 200_000)
+    result = project.donewhen(
+        "run", "-f", str(long), "--agent", f"scripted:{script({'write': FIX})}", "--yes", "--json"
+    )
+    folder = project.root / f".git/donewhen/runs/{result.expect(0).json()['run']}"
+    assert (folder / "goal.md").read_text() == long.read_text()
+    prompt = (folder / "iterations/1/prompt.md").read_text()
+    assert len(prompt) <= 60_000
+    assert str(folder / "goal.md") in prompt
+
+
+def test_the_banner_has_at_most_eight_lines(project: Project, script: Script) -> None:
+    err = project.run(GOAL, script({"write": FIX})).expect(0).err
+    banner = err.split("[0]")[0].strip().splitlines()
+    assert len(banner) <= 8
+    for word in ("goal", "base", "where", "gates", "done", "caps", "agent"):
+        assert any(line.startswith(word) for line in banner)
