@@ -29,8 +29,6 @@ EXACT = (
     "-c", "advice.addEmbeddedRepo=false",
 )  # fmt: skip
 LOCK_WAIT_S = 120.0
-# What git says of an index that a kill or a full disk left in pieces; ours can be made again.
-BROKEN = ("index file corrupt", "index file smaller than expected", "bad signature", "bad index")
 
 
 class TreeKeeper:
@@ -48,11 +46,10 @@ class TreeKeeper:
             self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)
             try:
                 return self._key()
-            except GitError as error:
-                if not any(said in error.message for said in BROKEN):
-                    raise
-            self.index.unlink(missing_ok=True)
-            return self._key()
+            except GitError:
+                # Whatever a crash did to our index, it can be made again.
+                self.index.unlink(missing_ok=True)
+                return self._key()
 
     def _key(self) -> str:
         if not self.index.exists():
