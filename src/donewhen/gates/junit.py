@@ -121,6 +121,8 @@ def _cases(path: Path) -> Iterator[Case]:
         if root not in {"testsuites", "testsuite"}:
             raise BadReport(f"<{root}> is no JUnit report")
         if event == "end" and element.tag == "testcase":
+            if not element.get("name"):
+                raise BadReport("a test began and never ended")
             yield _case(element)
         if event == "end" and element.tag in {"testcase", "testsuite", "system-out", "system-err"}:
             element.clear()

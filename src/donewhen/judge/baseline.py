@@ -17,11 +17,12 @@ MODES = ("auto", "clean", "no-new")
 
 @dataclass(frozen=True)
 class Before:
-    """One gate at the baseline. `failed` are ids of failed tests, `marks` fingerprints."""
+    """One gate at the baseline: fingerprints of its findings, ids of its failed and passed tests."""
 
     state: GateState
     marks: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
+    passed: frozenset[str] = frozenset()
 
 
 Baseline = Mapping[str, Before]
@@ -34,6 +35,7 @@ def from_results(results: Sequence[GateResult]) -> Baseline:
             r.state,
             frozenset(f.fingerprint for f in r.findings),
             frozenset(f.test for f in r.findings if f.test),
+            frozenset(r.passed_tests),
         )
         for r in results
     }
@@ -46,17 +48,21 @@ def from_verdict(verdict: Mapping[str, Any]) -> Baseline:
             GateState(g["state"]),
             frozenset(f["fingerprint"] for f in g["findings"]),
             frozenset(f["test"] for f in g["findings"] if f["test"]),
+            frozenset(g["passed_tests"]),
         )
         for g in verdict["gates"]
     }
 
 
 def goal_gates(gates: Sequence[GateDef], before: Baseline, mode: str) -> frozenset[str]:
-    """The gates whose turning green proves the goal: the named ones, else tests red at the start."""
+    """The gates whose turning green proves the goal: the named ones, and tests red at the start.
+
+    A gate that was added to the detected ones (`+CMD`) does not release their red tests.
+    """
     named = frozenset(g.name for g in gates if g.named)
-    if named or mode == "no-new":
+    if mode == "no-new":
         return named
-    return frozenset(g.name for g in gates if g.kind == "test" and _red(g, before))
+    return named | {g.name for g in gates if g.kind == "test" and _red(g, before)}
 
 
 def _red(gate: GateDef, before: Baseline) -> bool:
@@ -76,7 +82,7 @@ def applied(result: GateResult, rule: str, before: Before | None) -> GateResult:
     if before is None:
         return result
     findings = tuple(replace(f, novelty=_novelty(f, before)) for f in result.findings)
-    result = replace(result, findings=findings)
+    result = replace(result, findings=findings, rule=rule)
     if rule != "no-new" or result.state is not GateState.FAIL:
         return result
     new = [f for f in findings if f.novelty is Novelty.NEW and f.severity is Severity.ERROR]
