@@ -47,7 +47,7 @@ PYTEST_CASES = {
     "all skipped": (
         {"tests/test_a.py": "import pytest\n@pytest.mark.skip\ndef test_a(): pass\n"},
         "error",
-        "all 1 tests were skipped",
+        "all 1 test skipped",
     ),
     "hard exit": (
         {"tests/test_a.py": "import os\ndef test_a(): os._exit(0)\n"},
@@ -83,7 +83,7 @@ PYTEST_CASES = {
     "xfail": (
         {"tests/test_a.py": "import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0\n"},
         "pass",
-        "1 tests passed",
+        "1 test passed",
     ),
     "odd ids": (
         {

@@ -13,7 +13,6 @@ from donewhen.core.events import (
     Failed,
     Judged,
     Outside,
-    Recorded,
     RunStarted,
     Tampered,
 )
@@ -28,32 +27,33 @@ SILENT_ENDS = frozenset({"cancelled", "interrupted"})
 
 
 def lines(state: LoopState, fact: Fact) -> list[str]:
-    """What a watcher is told about a fact, in at most two lines."""
-    if isinstance(fact, RunStarted):
-        return ["measuring the baseline"] if state.pending else []
-    if isinstance(fact, Anchored):
-        return [f"iteration {state.iteration}: the agent works"]
-    if isinstance(fact, AgentEnded):
-        return [f"agent: {fact.end}{f' ({fact.detail})' if fact.detail else ''}"]
-    if isinstance(fact, Judged):
-        return [_judged(fact)]
-    if isinstance(fact, Recorded):
-        return [f"recorded {fact.commit[:12]}"]
-    if isinstance(fact, Tampered | Outside | Failed):
-        return [f"{type(fact).__name__.lower()}: {fact.what}"]
+    """What a watcher is told about a fact: nothing, or one line."""
+    match fact:
+        case RunStarted() if state.pending:
+            return ["measuring the baseline"]
+        case Anchored():
+            return ["the agent works"]
+        case AgentEnded() if fact.end != "worked":
+            return [f"agent: {fact.end}{f' ({fact.detail})' if fact.detail else ''}"]
+        case Judged():
+            return [_judged(fact)]
+        case Tampered() | Outside() | Failed():
+            return [f"{type(fact).__name__.lower()}: {fact.what}"]
     return []
 
 
+WHAT = {
+    Purpose.BASELINE: "baseline",
+    Purpose.ITERATION: "verdict",
+    Purpose.DECIDING: "deciding verdict (clean room)",
+}
+
+
 def _judged(fact: Judged) -> str:
-    what = {
-        Purpose.BASELINE: "baseline",
-        Purpose.ITERATION: "verdict",
-        Purpose.DECIDING: "deciding verdict (clean room)",
-    }[fact.purpose]
     score = fact.summary.score
-    red = f": {score.errors} errors, {score.failing} failing tests, {score.warnings} warnings"
-    green = fact.summary.state is GateState.PASS
-    return f"{what}: {fact.summary.state.value}{'' if green else red}"
+    rows = ((score.failing, "failing test"), (score.errors, "error"), (score.warnings, "warning"))
+    red = ", ".join(f"{n} {what}{'s' * (n != 1)}" for n, what in rows if n)
+    return f"{WHAT[fact.purpose]}: {fact.summary.state.value}{f' ({red})' if red else ''}"
 
 
 def title(run: Run, iteration: int) -> str:

@@ -79,18 +79,22 @@ def outcome(gate: GateDef, done: Completed, report: Report) -> Reading:
         if done.code in gate.pass_codes:
             why = f"exit {done.code}, but the report has {len(findings)} failures"
             return Reading(GateState.ERROR, why, counts, findings, passed)
-        why = f"{len(findings)} failed of {ran} tests"
+        why = f"{len(findings)} failed of {plural(ran)}"
         return Reading(GateState.FAIL, why, counts, findings, passed)
     if done.code not in gate.pass_codes:
         return Reading(GateState.ERROR, f"exit {done.code}, but no test failed", counts, (), passed)
     if ran == 0:
         return nothing_ran(gate, counts)
-    return Reading(GateState.PASS, f"{ran} tests passed", counts, (), passed)
+    return Reading(GateState.PASS, f"{plural(ran)} passed", counts, (), passed)
+
+
+def plural(count: int) -> str:
+    return f"{count} test{'s' * (count != 1)}"
 
 
 def nothing_ran(gate: GateDef, counts: Counts) -> Reading:
     """No tests, or all skipped: its own state with an explicit policy."""
-    why = f"all {counts.skipped} tests were skipped" if counts.skipped else "no tests ran"
+    why = f"all {plural(counts.skipped)} skipped" if counts.skipped else "no tests ran"
     if gate.empty == "pass":
         return Reading(GateState.PASS, f'{why} (empty = "pass")', counts, weak=True)
     return Reading(GateState.ERROR, why, counts)

@@ -95,7 +95,11 @@ def run_object(run: Run, state: LoopState) -> dict[str, Any]:
 
 SAYS = {
     "gates-passed": "Done: every gate passed in a clean room, and they were not all green before.",
-    "stuck": "Stuck: the agent is not getting closer.",
+    "stuck:idle": "Stuck: the agent changed nothing, several times in a row.",
+    "stuck:repeat": "Stuck: exactly the same findings, several times in a row.",
+    "stuck:cycle": "Stuck: it goes in a circle; this state was there before.",
+    "stuck:stagnation": "Stuck: it changes things, and nothing gets better.",
+    "stuck:thrash": "Stuck: a finding was fixed and came back, again and again.",
     "max-iterations": "The iterations are used up and the gates are not green.",
     "budget": "A budget is used up and the gates are not green.",
     "integrity": "The gates are green only because tests or their configuration were weakened.",
