@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,9 +30,7 @@ def _loopback_only(sock: socket.socket, address: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own_world(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
+def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """HOME, state and git configuration in a folder of the test; the network is loopback."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
@@ -48,7 +46,6 @@ def _own_world(
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(socket.socket, "connect", _loopback_only)
-    yield
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ def test_it_may_run_the_gates_and_edit_but_not_push(project: Project, claude_cli
     ("status", "reason"),
     [(401, "auth"), (403, "auth"), (429, "limited"), (500, "overloaded"), (529, "overloaded")],
 )
+@pytest.mark.row("D2", kills="donewhen.agents.claude:Stream.finish")
 def test_refusals_spend_no_iteration(
     project: Project, claude_cli: Cli, status: int, reason: str
 ) -> None:

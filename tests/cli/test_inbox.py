@@ -186,6 +186,7 @@ def test_reject_keeps_the_states_pinned(project: Project, script: Script) -> Non
     assert "donewhen/" not in project.git("branch")
 
 
+@pytest.mark.row("VB5", kills="donewhen.system.git:Git.commit_tree")
 def test_odd_names_and_binary_files_come_through(project: Project, script: Script) -> None:
     odd = "a b'\"$(touch PWNED)\n é.txt"
     turn = {
@@ -201,6 +202,7 @@ def test_odd_names_and_binary_files_come_through(project: Project, script: Scrip
     assert not list(project.root.rglob("PWNED"))
 
 
+@pytest.mark.row("VB6", kills="donewhen.drivers.workspace:Workspace.commit")
 def test_twelve_runs_keep_twelve_states(project: Project, script: Script) -> None:
     """Every judged iteration is pinned, past the tenth as before it."""
     kinds = [f"def add(a, b):\n    raise {k}\n" for k in ("ValueError", "TypeError")]

@@ -20,7 +20,8 @@ def write(path: Path, run: str, goal: str, records: Iterable[dict[str, Any]]) ->
 def render(run: str, goal: str, records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Pure: the journal's records as a list of iterations."""
     iterations: dict[int, dict[str, Any]] = {}
-    now: dict[str, Any] = {}
+    baseline: dict[str, Any] = {}
+    now = baseline
     reason = ""
     for record in records:
         data = record["data"]
@@ -31,7 +32,8 @@ def render(run: str, goal: str, records: Iterable[dict[str, Any]]) -> dict[str, 
                 now.setdefault("agent", []).append({"end": data["end"], "usage": data["usage"]})
             case "event", "Judged":
                 summary = data["summary"]
-                now[data["purpose"]] = {k: summary[k] for k in ("state", "proof", "tree", "score")}
+                found = {k: summary[k] for k in ("state", "proof", "tree", "score")}
+                now.setdefault("verdicts", {})[data["purpose"]] = found
             case "event", "Recorded":
                 now["commit"] = data["commit"]
             case "intent", "Finish":
@@ -42,5 +44,6 @@ def render(run: str, goal: str, records: Iterable[dict[str, Any]]) -> dict[str, 
         "run": run,
         "goal": goal,
         "reason": reason,
+        "baseline": baseline.get("verdicts", {}).get("baseline"),
         "iterations": list(iterations.values()),
     }
