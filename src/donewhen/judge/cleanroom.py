@@ -1,24 +1,42 @@
 """The deciding verdict: a fresh checkout of exactly the delivered tree, gates uncached.
 
-Nothing ignored is in it but what the configuration names. Where protected tests were changed,
-their base versions run as well; if only the changed ones pass, a person must look.
+Nothing ignored is in it but what the configuration names. It is a linked worktree, so that tests
+which ask git find a repository. Where protected tests were changed, their base versions run as
+well, in a room of their own; if only the changed ones pass, a person must look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from donewhen.core.fingerprint import digest
 from donewhen.core.verdict import Finding, GateState, Verdict
+from donewhen.errors import DonewhenError
 from donewhen.judge.integrity import TestChange, test_change
 from donewhen.judge.judge import Request, judge
-from donewhen.judge.sight import sight
+from donewhen.judge.sight import POINTERS, sight
 from donewhen.judge.summary import UNCLEAR
 from donewhen.system import fs
 from donewhen.system.git import Git
 from donewhen.system.treekey import TreeKeeper
+
+MEASURED = "measured in a clean room: a fresh checkout of this tree"
+
+
+@dataclass(frozen=True)
+class _Delivered:
+    """What is to be judged where: `tree` is held by `commit`, `path` is made and removed here."""
+
+    git: Git
+    tree: str
+    commit: str
+    path: Path
+    provide: Callable[[Path], None]
+    prefix: str
 
 
 def decide(
@@ -30,38 +48,80 @@ def decide(
     provide: Callable[[Path], None],
     prefix: str = ".",
 ) -> Verdict:
-    """Judge `tree` (held by `commit`) in `room`, a path that is made and removed here."""
+    """Judge `tree` (held by `commit`) in `room`, a path that is made and removed here.
+
+    Raises DonewhenError if the room cannot be made equal to the tree.
+    """
+    delivered = _Delivered(git, tree, commit, room, provide, prefix)
+    with _checkout(delivered):
+        keeper = TreeKeeper(git.at(room), request.folder / "changed-index")
+        _same(delivered, keeper)
+        found = _judged(request, delivered, keeper, "changed")
+    change = test_change(git, request.base, tree) if request.base else TestChange()
+    if not change or found.state is not GateState.PASS:
+        return found
+    with _checkout(delivered):
+        keeper = TreeKeeper(git.at(room), request.folder / "base-tests-index")
+        _restore(keeper.git, request.base, change, room)
+        before = _judged(request, delivered, keeper, "base-tests")
+    return _both(found, before, change)
+
+
+@contextmanager
+def _checkout(delivered: _Delivered) -> Iterator[None]:
+    git, room = delivered.git, delivered.path
     git.worktree_remove(room)
     fs.make_private_dir(room.parent)
-    git.worktree_add(room, commit)
     try:
-        provide(room)
-        return _decided(request, git, tree, room, prefix)
+        git.worktree_add(room, delivered.commit)
+        delivered.provide(room)
+        yield
     finally:
         git.worktree_remove(room)
 
 
-def _decided(request: Request, git: Git, tree: str, room: Path, prefix: str) -> Verdict:
-    seen = sight(room, request.checkout, request.gates, request.environ, prefix)
-    here = git.at(room)
+def _same(delivered: _Delivered, keeper: TreeKeeper) -> None:
+    """What was provided may add files; what was delivered must be there as it was delivered."""
+    here, now = keeper.git, keeper.key()
+    changed = here.changed_paths(delivered.tree, now) if now != delivered.tree else []
+    odd = [
+        path
+        for path in (os.fsdecode(name) for status, name in changed if status != "A")
+        if not _as_delivered(here, delivered, path)
+    ]
+    if odd:
+        raise DonewhenError(
+            "a fresh checkout is not the tree that was delivered: "
+            f"{', '.join(odd[:5])} differ after setup, copy and link",
+            hint="Mend [workspace] in donewhen.toml, then: donewhen doctor",
+        )
+
+
+def _as_delivered(here: Git, delivered: _Delivered, path: str) -> bool:
+    """The bytes are the same, and only the rules for line ends would have git store others."""
+    place = delivered.path / path
+    if place.is_symlink() or not place.is_file():
+        return False
+    raw = here.text("hash-object", "--no-filters", "--", path)
+    return raw == here.text("rev-parse", f"{delivered.tree}:{path}", check=False)
+
+
+def _judged(request: Request, delivered: _Delivered, keeper: TreeKeeper, name: str) -> Verdict:
+    """The gates in the room as it is now, with eyes of their own."""
+    room = delivered.path
+    seen = sight(room, request.checkout, request.gates, request.environ, delivered.prefix)
+    kept = {k: v for k, v in request.extra_env.items() if k not in POINTERS}
     inside = replace(
         request,
         tree=room,
-        keeper=TreeKeeper(here, request.folder / "index"),
-        extra_env=seen.env,
+        folder=request.folder / name,
+        keeper=keeper,
+        extra_env={**kept, **seen.env},
         blind=seen.blind,
         own=True,
-        notes=("measured in a clean room: a fresh checkout of this tree", *seen.notes),
+        notes=(MEASURED, *seen.notes),
     )
-    found = judge(replace(inside, folder=request.folder / "changed"))
-    if found.tree != tree:
-        raise AssertionError(f"the clean room holds {found.tree}, not {tree}")
-    change = test_change(git, request.base, tree)
-    if not change or found.state is not GateState.PASS:
-        return found
-    _restore(here, request.base, change, room)
-    before = judge(replace(inside, folder=request.folder / "base-tests"))
-    return _both(found, before, change)
+    return replace(judge(inside), tree=delivered.tree)
 
 
 def _restore(here: Git, base: str, change: TestChange, room: Path) -> None:
@@ -69,7 +129,7 @@ def _restore(here: Git, base: str, change: TestChange, room: Path) -> None:
     for path in change.remove:
         (room / path).unlink(missing_ok=True)
     if change.restore:
-        paths = "\0".join(change.restore).encode("utf-8", "surrogateescape")
+        paths = os.fsencode("\0".join(change.restore))
         words = ("checkout", base, "--pathspec-from-file=-", "--pathspec-file-nul")
         here.run(*words, input=paths, env={"GIT_LITERAL_PATHSPECS": "1"})
 
@@ -77,8 +137,9 @@ def _restore(here: Git, base: str, change: TestChange, room: Path) -> None:
 def _both(found: Verdict, before: Verdict, change: TestChange) -> Verdict:
     names = ", ".join(change.paths[:8])
     if before.state is GateState.PASS:
-        return replace(found, notes=(*found.notes, f"the base versions of {names} pass too"))
-    red = ", ".join(g.name for g in before.gates if g.state is not GateState.PASS)
+        note = f"the base versions of {names} pass too"
+        return replace(found, notes=(*found.notes, note))
+    red = ", ".join(g.name for g in before.gates if g.required and g.state is not GateState.PASS)
     findings = tuple(
         Finding(
             tool="integrity",
@@ -89,4 +150,5 @@ def _both(found: Verdict, before: Verdict, change: TestChange) -> Verdict:
         )
         for path in change.paths
     )
-    return replace(found, state=GateState.FAIL, integrity=findings)
+    note = f"the base versions of {names} ran too, and {red} is red with them"
+    return replace(found, state=GateState.FAIL, integrity=findings, notes=(*found.notes, note))

@@ -1,10 +1,13 @@
 """Integrity, first part: which protected files (tests and their configuration) a change touches.
 
 Tests that were changed may have been weakened: the clean room runs their base versions too.
+pyproject.toml is protected where its pytest tables change, not where a dependency does.
 """
 
 from __future__ import annotations
 
+import os
+import tomllib
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
@@ -67,10 +70,28 @@ def test_change(git: Git, base: str, tree: str) -> TestChange:
     """What a change does to protected files. New tests weaken nothing; new configuration may."""
     restore, remove = [], []
     for status, name in git.changed_paths(base, tree):
-        path = name.decode("utf-8", "surrogateescape")
+        path = os.fsdecode(name)
+        obeyed = configuration(path) or _pytest_changed(git, base, tree, path)
         if status == "A":
-            if configuration(path):
+            if obeyed:
                 remove.append(path)
-        elif protected(path):
+        elif obeyed or protected(path):
             restore.append(path)
     return TestChange(tuple(restore), tuple(remove))
+
+
+def _pytest_changed(git: Git, base: str, tree: str, path: str) -> bool:
+    """Do the tables that pytest obeys differ in this pyproject.toml?"""
+    if PurePosixPath(path).name != "pyproject.toml":
+        return False
+    return _pytest_tables(git, base, path) != _pytest_tables(git, tree, path)
+
+
+def _pytest_tables(git: Git, tree: str, path: str) -> object:
+    """None where there are none; the text itself where it cannot be read as TOML."""
+    text = git.run("cat-file", "blob", f"{tree}:{path}", check=False).decode("utf-8", "replace")
+    try:
+        tool = tomllib.loads(text).get("tool", {})
+    except tomllib.TOMLDecodeError:
+        return text
+    return tool.get("pytest") if isinstance(tool, dict) else None

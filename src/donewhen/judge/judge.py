@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatch
 from pathlib import Path
 
 from donewhen.core.fingerprint import error_fp
@@ -14,19 +13,9 @@ from donewhen.gates.base import GateDef
 from donewhen.gates.run import run_gate, run_gates
 from donewhen.judge import baseline as base_rules
 from donewhen.judge.baseline import Baseline
+from donewhen.judge.droppings import allowed, dropped
 from donewhen.judge.proof import proof
 from donewhen.system.treekey import TreeKeeper
-
-# Files that tools drop and nobody means: no fault of a gate, and taken away from our own worktrees.
-DROPPINGS = (
-    ".coverage",
-    ".coverage.*",
-    "coverage.xml",
-    "htmlcov/*",
-    "*.egg-info/*",
-    ".testmondata*",
-    "*.pyc",
-)
 
 
 @dataclass(frozen=True)
@@ -132,14 +121,14 @@ def _unchanged(request: Request, tree: str, raw: tuple[GateResult, ...]) -> tupl
     after = request.keeper.key()
     if after == tree:
         return raw
-    allowed = [pattern for gate in request.gates for pattern in gate.writes]
+    writes = [pattern for gate in request.gates for pattern in gate.writes]
     odd = []
     for status, name in request.keeper.git.changed_paths(tree, after):
-        path = name.decode("utf-8", "surrogateescape")
-        if any(fnmatch(path, p) or fnmatch(Path(path).name, p) for p in DROPPINGS):
+        path = os.fsdecode(name)
+        if dropped(path):
             if request.own and status == "A":
                 (request.keeper.git.root / path).unlink(missing_ok=True)
-        elif not any(fnmatch(path, p) for p in allowed):
+        elif not allowed(path, writes):
             odd.append(path)
     if not odd:
         return raw

@@ -8,6 +8,7 @@ from donewhen.core.verdict import (
     Finding,
     GateResult,
     GateState,
+    Novelty,
     Purpose,
     Score,
     Severity,
@@ -42,8 +43,13 @@ def summary(verdict: Verdict, evidence: str = "") -> Summary:
 
 
 def blocking(gate: GateResult) -> Iterable[Finding]:
-    """The findings that keep a red gate red."""
-    return (f for f in gate.findings if f.severity is Severity.ERROR)
+    """The findings that keep a red gate red; what the baseline excuses does not."""
+    excused = gate.rule == "no-new"
+    return (
+        f
+        for f in gate.findings
+        if f.severity is Severity.ERROR and not (excused and f.novelty is Novelty.PRE_EXISTING)
+    )
 
 
 def _score(red: list[GateResult], integrity: tuple[Finding, ...]) -> Score:

@@ -56,7 +56,9 @@ class TreeKeeper:
             self._seed()
         self._add()
         self._derived()
-        return self._git("write-tree").decode().strip()
+        tree = self._git("write-tree").decode().strip()
+        self.index.chmod(0o600)  # git writes it anew with the user's umask
+        return tree
 
     def _add(self) -> None:
         try:
