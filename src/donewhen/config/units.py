@@ -8,8 +8,10 @@ from typing import Any
 
 from donewhen.errors import UsageError
 
-PARTS = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s)?")
+ONE = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)"
+PARTS = re.compile(rf"(?:{ONE}h)?(?:{ONE}m)?(?:{ONE}s)?")
 ITERATIONS = range(1, 1001)
+LONGEST_S = 365 * 24 * 3600.0
 
 
 def iterations(value: str | int) -> int:
@@ -37,12 +39,14 @@ def seconds(value: str | int) -> float:
     total = hours * 3600 + minutes * 60 + rest
     if total <= 0:
         raise ValueError("must be longer than nothing")
+    if total > LONGEST_S:
+        raise ValueError("must be at most a year (8760h)")
     return total
 
 
 def money(value: str | float) -> float:
     """Dollars, more than nothing. Raises ValueError."""
-    if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}(\.\d{1,6})?", str(value)):
+    if isinstance(value, bool) or not re.fullmatch(ONE, str(value)):
         raise ValueError("must be an amount such as 5 or 2.50")
     if float(value) <= 0:
         raise ValueError("must be more than 0")
