@@ -13,7 +13,6 @@ from donewhen.core.commands import RunAgent
 from donewhen.drivers.run import Run, environment
 from donewhen.gates.env import tool_path
 from donewhen.system import fs, proc
-from donewhen.system.git import push_refusal_env
 
 LOST_TRIES = 3
 # What binds git to another repository (`git rev-parse --local-env-vars`); identity and ssh stay.
@@ -125,7 +124,7 @@ def _env(run: Run, launch: Launch, extra: Mapping[str, str]) -> dict[str, str]:
     env = {k: v for k, v in environment(run).items() if not BINDS.match(k)}
     env["PATH"] = tool_path(run.plan.checkout, env)
     env.update(extra)
-    env.update(push_refusal_env(run.repo.git))
+    env.update(run.no_push)
     env["DONEWHEN_RUN"] = run.id
     env.update(launch.env)
     for name in launch.unset:

@@ -55,6 +55,7 @@ class Effects:
         self.run = run
         self.interrupts = interrupts
         self.watch = watch
+        self._outside_before: outside.Outside | None = None
         self.bench = Bench(run, watch, self.stopping)
         self._perform: dict[type[Command], Callable[..., Fact]] = {
             Anchor: self._anchor,
@@ -110,7 +111,7 @@ class Effects:
 
     def _run_agent(self, command: RunAgent, state: LoopState) -> Fact:
         git, run = self.run.repo.git, self.run
-        before = outside.look(git, run.id)
+        before = self._outside_before = outside.look(git, run.id, self._outside_before)
         links = self.bench.links.signature()
         acted = act(
             run,
@@ -122,7 +123,7 @@ class Effects:
             self.stopping,
         )
         self.bench.links.compare(links)
-        if changes := outside.changes(before, outside.look(git, run.id)):
+        if changes := outside.changes(before, outside.look(git, run.id, before)):
             verdict = self._outside(acted, changes)
             if verdict is not None:
                 return verdict

@@ -17,7 +17,7 @@ from donewhen.core.events import (
     Tampered,
 )
 from donewhen.core.state import LoopState
-from donewhen.core.verdict import GateState, Purpose, Verdict
+from donewhen.core.verdict import Purpose, Verdict
 from donewhen.drivers.run import Run
 from donewhen.drivers.workspace import branch_of, pin_of
 from donewhen.store import history, ledger

@@ -27,7 +27,6 @@ from donewhen.judge.judge import Request, judge
 from donewhen.judge.sight import Sight, sight
 from donewhen.judge.summary import summary
 from donewhen.system import fs, proc
-from donewhen.system.git import push_refusal_env
 
 SETUP_S = 1800.0
 
@@ -118,7 +117,7 @@ class Bench:
             purpose=purpose,
             mode=run.plan.baseline,
             before=None if purpose is Purpose.BASELINE else self.before(),
-            extra_env={**seen.env, **push_refusal_env(run.repo.git), "DONEWHEN_RUN": run.id},
+            extra_env={**seen.env, **run.no_push, "DONEWHEN_RUN": run.id},
             blind=seen.blind,
             notes=seen.notes,
             own=not run.workspace.in_place,

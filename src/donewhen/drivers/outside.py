@@ -37,20 +37,31 @@ class Change:
         return f"{self.what}{place} is now {self.now[:12] or 'gone'}"
 
 
-def look(git: Git, run: str) -> Outside:
-    """The state outside; refs of the run itself are left out."""
+def look(git: Git, run: str, before: Outside | None = None) -> Outside:
+    """The state outside; refs of the run itself are left out.
+
+    `before` spares asking for the remotes again where .git/config is still the same.
+    """
     own = (f"refs/donewhen/{run}/", f"refs/heads/donewhen/{run}")
     refs = {n: v for n, v in git.refs().items() if not n.startswith(own)}
-    remotes = {}
-    for _name, url in git.remotes().items():
-        place = _local(url, git.root)
-        if place is not None:
-            try:
-                remotes[str(place)] = Git(place).refs()
-            except GitError:
-                remotes[str(place)] = {}
-    config = git.common_dir / "config"
-    return Outside(refs, remotes, config.read_bytes() if config.exists() else b"")
+    path = git.common_dir / "config"
+    config = path.read_bytes() if path.exists() else b""
+    same = before is not None and before.config == config
+    places = list(before.remotes) if before is not None and same else _places(git)
+    return Outside(refs, {place: _refs_of(Path(place)) for place in places}, config)
+
+
+def _places(git: Git) -> list[str]:
+    """The remotes that are folders of this machine."""
+    found = (_local(url, git.root) for url in git.remotes().values())
+    return [str(place) for place in found if place is not None]
+
+
+def _refs_of(place: Path) -> dict[str, str]:
+    try:
+        return Git(place).refs()
+    except GitError:
+        return {}
 
 
 def _local(url: str, root: Path) -> Path | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.agents.base import AgentSpec
-from donewhen.core.contract import Contract, Limits, Rung
+from donewhen.core.contract import Contract, Limits, Rung, Thresholds
 from donewhen.drivers.workspace import Base, Provision
 from donewhen.errors import Corrupt
 from donewhen.gates.base import GateDef
@@ -33,6 +33,7 @@ class Plan:
     agents: tuple[AgentSpec, ...]
     rungs: tuple[Rung, ...]
     limits: Limits = field(default_factory=Limits)
+    thresholds: Thresholds = field(default_factory=Thresholds)
     baseline: str = "auto"
     accept_no_regression: bool = False
     no_wait: bool = False
@@ -46,6 +47,7 @@ class Plan:
         return Contract(
             rungs=self.rungs,
             limits=self.limits,
+            thresholds=self.thresholds,
             gates=tuple(g.name for g in self.gates),
             accept_no_regression=self.accept_no_regression,
             no_wait=self.no_wait,
@@ -65,6 +67,7 @@ class Plan:
             "agents": [asdict(a) for a in self.agents],
             "rungs": [asdict(r) for r in self.rungs],
             "limits": asdict(self.limits),
+            "thresholds": asdict(self.thresholds),
             "baseline": self.baseline,
             "accept_no_regression": self.accept_no_regression,
             "no_wait": self.no_wait,
@@ -98,6 +101,7 @@ def _plan(data: Mapping[str, Any]) -> Plan:
         agents=tuple(AgentSpec(**_tuples(a)) for a in data["agents"]),
         rungs=tuple(Rung(**r) for r in data["rungs"]),
         limits=Limits(**data["limits"]),
+        thresholds=Thresholds(**data["thresholds"]),
         baseline=data["baseline"],
         accept_no_regression=data["accept_no_regression"],
         no_wait=data["no_wait"],

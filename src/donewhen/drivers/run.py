@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from donewhen.core.commands import Command
@@ -18,6 +19,7 @@ from donewhen.store.evidence import Evidence
 from donewhen.store.journal import Journal
 from donewhen.store.records import event_record, facts, intent_record
 from donewhen.system import clock
+from donewhen.system.git import push_refusal_env
 from donewhen.system.redact import secrets
 from donewhen.system.treekey import TreeKeeper
 
@@ -33,6 +35,11 @@ class Run:
     journal: Journal
     evidence: Evidence
     workspace: Workspace
+
+    @cached_property
+    def no_push(self) -> dict[str, str]:
+        """Environment under which no push of agent or gate succeeds."""
+        return push_refusal_env(self.repo.git)
 
     @property
     def contract(self) -> Contract:

@@ -138,6 +138,7 @@ class Workspace:
         self.in_place = path == git.root
         self.here = git if self.in_place else git.at(path)
         self.keeper = TreeKeeper(self.here, index)
+        self._last = ""  # the newest pinned commit, once this process has made one
 
     def create(self) -> bool:
         """The worktree on its branch, from the newest state; False if it is already there."""
@@ -157,8 +158,8 @@ class Workspace:
 
     def commit(self, iteration: int, tree: str, title: str) -> str:
         """Commit `tree` and pin it; the agent's own commits stay its history where they can."""
-        before = self.last_commit() or self.base.commit
-        head = (self.here.head() or before) if not self.in_place else before
+        before = self._last or self.last_commit() or self.base.commit
+        head, branch = (before, "") if self.in_place else self.here.standing()
         parent = head if head == before or self.git.is_ancestor(before, head) else before
         if self.git.rev_tree(parent) == tree:
             commit = parent  # the agent committed it itself, or nothing changed
@@ -166,12 +167,13 @@ class Workspace:
             commit = self.git.commit_tree(tree, [parent], title.encode(), clock.now())
         self.git.update_ref(pin_of(self.run, str(iteration)), commit, None)
         if not self.in_place:
-            self._follow(commit, head)
+            self._follow(commit, head, branch)
+        self._last = commit
         return commit
 
-    def _follow(self, commit: str, head: str) -> None:
+    def _follow(self, commit: str, head: str, branch: str) -> None:
         """Bring the worktree's branch and index to our commit; its files are already that tree."""
-        ours = self.here.branch() == branch_of(self.run)
+        ours = branch == f"refs/heads/{branch_of(self.run)}"
         if commit == head and ours:
             return
         self.git.update_ref(f"refs/heads/{branch_of(self.run)}", commit, None)

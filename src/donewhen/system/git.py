@@ -126,6 +126,12 @@ class Git:
         """The branch checked out; None for a detached HEAD."""
         return self.text("symbolic-ref", "--quiet", "--short", "HEAD", check=False) or None
 
+    def standing(self) -> tuple[str, str]:
+        """(commit, full branch name or "HEAD") checked out, in one call."""
+        out = self.text("rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
+        commit, _, branch = out.partition("\n")
+        return commit, branch
+
     def rev_tree(self, rev: str) -> str:
         return self.text("rev-parse", "--verify", f"{rev}^{{tree}}")
 
