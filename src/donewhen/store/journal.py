@@ -27,6 +27,24 @@ def digest(record: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
+def last_records(path: Path, most: int = 1 << 16) -> list[dict[str, Any]]:
+    """The records in the last `most` bytes, unchecked: for lists, never for a decision."""
+    try:
+        with path.open("rb") as source:
+            size = source.seek(0, 2)
+            source.seek(max(0, size - most))
+            lines = source.read().split(b"\n")
+    except OSError:
+        return []
+    found = []
+    for line in lines[1 if size > most else 0 :]:
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found
+
+
 class Journal:
     """One file, one writer at a time. `seq` is the last sequence number (0: empty), `head` its hash."""
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from donewhen.core.reasons import exit_code
-from donewhen.core.state import LoopState, Phase
 
 if TYPE_CHECKING:
     from donewhen.drivers.plan import Plan
+    from donewhen.core.state import LoopState
+    from donewhen.drivers.glancing import Glance
     from donewhen.drivers.reading import Overview
     from donewhen.drivers.run import Run
     from donewhen.gates.base import GateDef
@@ -188,9 +189,26 @@ def stands(seen: Overview) -> str:
     return "stopped without a reason: donewhen resume"
 
 
-def runs_lines(runs: Iterable[Overview]) -> list[str]:
-    lines = [f"{s.id}  {stands(s):<28}  {short(s.plan.goal, 60)}" for s in runs]
+def glance_object(seen: Glance) -> dict[str, Any]:
+    """One run in `status --json` without an id."""
+    return {
+        "run": seen.id,
+        "goal": seen.goal,
+        "reason": seen.reason,
+        "running": seen.running,
+        "iterations": seen.iterations,
+    }
+
+
+def runs_lines(runs: Iterable[Glance]) -> list[str]:
+    lines = [f"{g.id}  {glanced(g):<28}  {short(g.goal, 60)}" for g in runs]
     return lines or ['No runs here yet. Type: donewhen run "make the tests pass"']
+
+
+def glanced(seen: Glance) -> str:
+    if seen.reason:
+        return seen.reason
+    return "running" if seen.running else "stopped: donewhen resume"
 
 
 def status_lines(seen: Overview) -> list[str]:
@@ -345,7 +363,3 @@ def item_lines(item: Mapping[str, Any], verdict: Mapping[str, Any] | None) -> li
             f"next    donewhen inbox reject {item['run']}",
         ]
     return lines
-
-
-def phase_done(phase: Phase) -> bool:
-    return phase in {Phase.DONE, Phase.STOPPED}

@@ -12,19 +12,22 @@ from donewhen.ui.cli.common import json_option, print_json
 @json_option
 def command(id: str | None, as_json: bool) -> int:
     """The runs of this repository, newest first, or run ID (a unique prefix will do)."""
-    from donewhen.drivers.reading import overview
     from donewhen.drivers.repo import open_repo
     from donewhen.ui import view
 
     repo = open_repo()
     if id is None:
-        runs = [overview(repo, run_id) for run_id in repo.runs.list()]
+        from donewhen.drivers.glancing import glance
+
+        runs = [glance(repo, run_id) for run_id in repo.runs.list()]
         if as_json:
-            print_json({"version": 1, "runs": [view.status_object(o) for o in runs]})
+            print_json({"version": 1, "runs": [view.glance_object(g) for g in runs]})
         else:
             for line in view.runs_lines(runs):
                 click.echo(line)
         return 0
+    from donewhen.drivers.reading import overview
+
     seen = overview(repo, repo.runs.find(id))
     if as_json:
         print_json(view.status_object(seen))
