@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,22 +18,69 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src"
 AGENT_LIKE = ("CLAUDE", "ANTHROPIC", "CODEX", "OPENAI", "GEMINI", "DONEWHEN", "GIT_", "XDG_")
-REAL_CONNECT = socket.socket.connect
+GIVEN_CLAUDE = os.environ.get("DONEWHEN_TEST_CLAUDE", "")  # before a test's world hides it
 
 
-def _loopback_only(sock: socket.socket, address: Any) -> None:
-    if sock.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in (
-        "127.0.0.1",
-        "::1",
-        "localhost",
-    ):
-        raise AssertionError(f"a test reached for the network: {address}")
-    REAL_CONNECT(sock, address)
+# What no test may touch from within this process. An audit hook sees every door to it, also the
+# ones that a fixture would have to know by name.
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost", "")
+REAL_HOME = Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()
+OURS = tuple(
+    str(Path(place).resolve())
+    for place in (SRC.parent, sys.prefix, sys.base_prefix, tempfile.gettempdir())
+)
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+CHANGES = ("os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.link", "os.truncate")
+
+
+def _guard(event: str, args: tuple[Any, ...]) -> None:
+    if event == "socket.connect":
+        sock, address = args
+        if sock.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in LOOPBACK:
+            raise AssertionError(f"a test reached for the network: {address}")
+    elif event == "socket.getaddrinfo":
+        host = args[0].decode() if isinstance(args[0], bytes) else args[0]
+        if host and host not in LOOPBACK:
+            raise AssertionError(f"a test reached for the network: {host}")
+    elif (event == "open" and isinstance(args[2], int) and args[2] & WRITES) or event in CHANGES:
+        for path in args[:2] if event != "open" else args[:1]:
+            if isinstance(path, str | bytes | os.PathLike) and _in_the_real_home(os.fsdecode(path)):
+                raise AssertionError(f"a test changed the real home: {event} {path!r}")
+
+
+def _in_the_real_home(path: str) -> bool:
+    place = os.path.abspath(path)
+    home = str(REAL_HOME)
+    return place.startswith(f"{home}/") and not place.startswith(OURS)
+
+
+sys.addaudithook(_guard)
+
+
+def _environment() -> dict[str, str]:
+    return {k: v for k, v in os.environ.items() if k != "PYTEST_CURRENT_TEST"}
 
 
 @pytest.fixture(autouse=True)
-def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """HOME, state and git configuration in a folder of the test; the network is loopback."""
+def _environment_is_left_as_it_was() -> Iterator[None]:
+    """Fails a test that changes os.environ other than through monkeypatch."""
+    before = _environment()
+    yield
+    after = _environment()
+    for name in before.keys() ^ after.keys() | {n for n in before if after.get(n) != before[n]}:
+        os.environ.pop(name, None)
+    os.environ.update(before)
+    assert after == before, "the test changed os.environ; use monkeypatch.setenv"
+
+
+@pytest.fixture(autouse=True)
+def _own_world(
+    _environment_is_left_as_it_was: None,  # set up first, so that it looks last
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """HOME, state and git configuration in a folder of the test."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
         if name.startswith(AGENT_LIKE):
@@ -42,10 +91,11 @@ def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("DONEWHEN_STATE", str(home / "state"))
+    for name in ("CONFIG", "CACHE", "DATA", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(socket.socket, "connect", _loopback_only)
 
 
 @dataclass(frozen=True)
@@ -87,7 +137,16 @@ class Project:
     def run(self, goal: str, script: Path | str, *args: str, **env: str) -> Ran:
         """`donewhen run --yes --json` with a scripted agent."""
         return self.donewhen(
-            "run", goal, "--agent", f"scripted:{script}", "--yes", "--json", *args, **env
+            "run",
+            goal,
+            "--agent",
+            f"scripted:{script}",
+            "--yes",
+            "--json",
+            *args,
+            cwd=".",
+            stdin=None,
+            **env,
         )
 
     def git(self, *args: str) -> str:
@@ -171,8 +230,7 @@ CLAUDE = "lib/python3*/site-packages/claude_agent_sdk/_bundled/claude"
 
 def find_claude() -> Path | None:
     """The real client from its registry package."""
-    given = os.environ.get("DONEWHEN_TEST_CLAUDE")
-    places = [Path(given)] if given else []
+    places = [Path(GIVEN_CLAUDE)] if GIVEN_CLAUDE else []
     places += sorted((SRC.parent / ".venv-e2e").glob(CLAUDE))
     return next((p for p in places if p.is_file()), None)
 
