@@ -29,12 +29,13 @@ TIMEOUT_S = 60.0
 # `pytest` does not see it either. `roots`: where code that is not installed as a copy comes from,
 # by sys.path (.pth files) and by the record of editable installs.
 PROBE = r"""
-import glob, importlib.util, json, os, sys
+import os, sys
+extra = [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
+sys.path[:] = [p for p in sys.path if p not in ("", os.getcwd(), *extra)]
+import glob, importlib.util, json  # not the project's own files of these names
 from urllib.parse import urlparse
 from urllib.request import url2pathname
-sys.path[:] = [p for p in sys.path if p not in ("", os.getcwd())]
-for extra in reversed([p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]):
-    sys.path.insert(0, extra)
+sys.path[:0] = extra
 found, roots = {}, list(sys.path)
 for name in sys.argv[1:]:
     try:
