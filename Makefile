@@ -4,7 +4,7 @@ BIN := .venv/bin
 RETRY := for i in 1 2 3; do
 AGAIN := && break || { [ $$i -lt 3 ] && sleep 5; }; done
 
-.PHONY: help demo test check format docs parity bench e2e clean
+.PHONY: help venv demo test check format docs parity bench e2e clean
 
 help: ## what there is
 	@grep -E '^[a-z0-9]+:.*##' Makefile | sed 's/:.*## /\t/'
@@ -19,6 +19,8 @@ help: ## what there is
 	$(PYTHON) -m venv .venv-e2e
 	$(RETRY) .venv-e2e/bin/pip install --quiet --disable-pip-version-check -r requirements/e2e.txt $(AGAIN)
 	touch $@
+
+venv: .venv/ready ## the development environment, pinned
 
 demo: .venv/ready ## a real run in a throw-away repository: a liar, a worker, accept
 	$(BIN)/python tools/demo.py
@@ -38,6 +40,7 @@ format: .venv/ready ## format and fix what can be fixed
 docs: .venv/ready ## the generated parts of docs/
 	$(BIN)/python tools/diagram.py
 	$(BIN)/python tools/parity.py
+	$(BIN)/python tools/blocks.py
 
 parity: .venv/ready ## break what each row of docs/parity.md rests on, and see its test fail
 	$(BIN)/python tools/parity.py --kill

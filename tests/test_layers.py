@@ -24,16 +24,11 @@ LAYERS = (
 RANK = {name: number for number, row in enumerate(LAYERS) for name in row}
 ALONE = {"hook", "testing"}  # imported by nobody
 IMPURE = {
-    "os",
-    "subprocess",
-    "time",
-    "random",
-    "logging",
-    "pathlib",
-    "socket",
-    "threading",
-    "datetime",
-}
+    "asyncio", "concurrent", "ctypes", "datetime", "fcntl", "getpass", "glob", "importlib", "io",
+    "locale", "logging", "multiprocessing", "os", "pathlib", "platform", "random", "secrets",
+    "select", "shutil", "signal", "socket", "sqlite3", "subprocess", "sys", "tempfile", "threading",
+    "time", "uuid", "warnings",
+}  # fmt: skip
 ONLY_SYSTEM = {"subprocess", "fcntl", "signal", "_signal", "time", "psutil", "socket"}
 # Processes of their own, and the shipped tools for tests: they import nothing of ours.
 PROCESSES = {"donewhen/agents/player.py", "donewhen/gates/assets/unittest_junit.py"}
@@ -148,6 +143,15 @@ def test_no_import_cycles() -> None:
 
     for name in graph:
         visit(name, ())
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SRC)))
+def test_nothing_happens_at_import(path: Path) -> None:
+    """At module level there are definitions and constants: no loop, no `with`, no bare call."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        work = isinstance(node, ast.For | ast.While | ast.With | ast.Try | ast.Delete)
+        call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        assert not (work or call), f"{path}:{node.lineno}: work at import"
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SRC)))

@@ -19,7 +19,6 @@ from donewhen.errors import ConfigError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 MEND = "Mend it, then type: donewhen doctor"
-UNUSED = frozenset({"context"})  # checked, but only its default exists
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,8 @@ def _values(
     for key in table:
         if key not in known:
             raise place.at(key).error(f"unknown key; {_meant(key, [*known, *also])}")
-    return {key: _value(known[key], value, place.at(key)) for key, value in table.items()}
+    values = {key: _value(known[key], value, place.at(key)) for key, value in table.items()}
+    return {key: value for key, value in values.items() if not known[key].inert}
 
 
 def _value(option: Option, value: Any, place: Place) -> Any:
@@ -134,5 +134,5 @@ def _agents(rows: Any, place: Place) -> tuple[AgentConfig, ...]:
         values = _values(row, AGENT, here)
         if "use" not in values:
             raise here.error('an agent has no name; add use = "claude"')
-        found.append(AgentConfig(**{k: v for k, v in values.items() if k not in UNUSED}))
+        found.append(AgentConfig(**values))
     return tuple(found)

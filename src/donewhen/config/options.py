@@ -5,16 +5,28 @@ The sample in the documentation is rendered from it (`sample`), the checks are m
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from donewhen.config import units
-
-Read = Callable[[Any], Any]
+from donewhen.config.values import (
+    Read,
+    all_inside,
+    codes,
+    command,
+    commands,
+    duration,
+    flag,
+    inside,
+    names,
+    number,
+    one_of,
+    or_none,
+    text,
+    texts,
+    version,
+)
 
 
 @dataclass(frozen=True)
@@ -23,6 +35,7 @@ class Option:
 
     `default` is written as TOML ("" where there is none), `field` is its name in
     core.contract.Limits where that differs, `flag` the option of `donewhen run` that wins over it.
+    `inert` keys belong to the format, but this version acts on nothing but their default.
     """
 
     key: str
@@ -31,111 +44,13 @@ class Option:
     help: str
     flag: str = ""
     field: str = ""
+    inert: bool = False
 
 
-# -- what a value must be ----------------------------------------------------------------------
+def inert(key: str, default: Any, shown: str, help: str) -> Option:
+    """A key of which only the default is taken, because a setting that is silently without effect
 
-
-def text(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("must be a text")
-    return value
-
-
-def command(value: Any) -> str:
-    """A command line for argv, or `sh: ...` for a shell."""
-    line = text(value)
-    if not line.startswith("sh:"):
-        try:
-            shlex.split(line)
-        except ValueError as error:
-            raise ValueError(f'cannot be split ({error}); for a shell write "sh: ..."') from error
-    return line
-
-
-def flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("must be true or false")
-    return value
-
-
-def number(read: Read, *kinds: type) -> Read:
-    """A TOML number; text is refused, so that `"10"` is not mistaken for 10."""
-
-    def checked(value: Any) -> Any:
-        if isinstance(value, bool) or not isinstance(value, kinds):
-            raise ValueError("must be a number without quotes")
-        return read(value)
-
-    return checked
-
-
-def duration(value: Any) -> float:
-    if not isinstance(value, str):
-        raise ValueError('must be a duration in quotes such as "90s", "30m" or "1h30m"')
-    return units.seconds(value)
-
-
-def or_none(read: Read) -> Read:
-    """0 means no limit."""
-    return lambda value: 0 if value == 0 and not isinstance(value, bool) else read(value)
-
-
-def texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(v, str) and v.strip() for v in value):
-        raise ValueError("must be a list of texts")
-    return tuple(value)
-
-
-def commands(value: Any) -> tuple[str, ...]:
-    return tuple(command(line) for line in texts(value))
-
-
-def names(value: Any) -> tuple[str, ...]:
-    found = texts(value)
-    if wrong := next((n for n in found if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", n)), ""):
-        raise ValueError(f"must be names of environment variables ({wrong!r} is none)")
-    return found
-
-
-def inside(value: Any) -> str:
-    """A path that cannot leave the project."""
-    path = PurePosixPath(text(value))
-    if path.is_absolute() or ".." in path.parts:
-        raise ValueError("must be a path inside the project")
-    return str(value)
-
-
-def all_inside(value: Any) -> tuple[str, ...]:
-    return tuple(inside(path) for path in texts(value))
-
-
-def codes(value: Any) -> tuple[int, ...]:
-    whole = isinstance(value, list) and all(type(v) is int and 0 <= v <= 255 for v in value)
-    if not whole or not value:
-        raise ValueError("must be a list of exit codes, 0 to 255")
-    return tuple(value)
-
-
-def one_of(*choices: str) -> Read:
-    def read(value: Any) -> str:
-        if not isinstance(value, str) or value not in choices:
-            raise ValueError(f"must be {' or '.join(map(repr, choices))}")
-        return value
-
-    return read
-
-
-def version(value: Any) -> int:
-    if type(value) is not int or value != 1:
-        raise ValueError("must be 1, the only version this donewhen reads")
-    return value
-
-
-def only(default: Any) -> Read:
-    """A key of the format that this version does not act on: nothing but its default is taken,
-
-    because a setting that is silently without effect is worse than one that is refused.
+    is worse than one that is refused.
     """
 
     def read(value: Any) -> Any:
@@ -143,19 +58,19 @@ def only(default: Any) -> Read:
             raise ValueError(f"this version acts on no other value than {default!r}")
         return value
 
-    return read
+    return Option(key, read, shown, help, inert=True)
 
 
 # -- the table ---------------------------------------------------------------------------------
 
 TOP = (
     Option("version", version, "1", "the version of this file; its first line"),
-    Option("exit", only("gates"), '"gates"', "what counts as done"),
+    inert("exit", "gates", '"gates"', "what counts as done"),
     Option(
         "baseline",
         one_of("auto", "clean", "no-new"),
         '"auto"',
-        "what was red before the run: auto, clean (must be fixed), no-new (excused)",
+        "what was red before: auto, clean (to be fixed), no-new (excused)",
         flag="--baseline",
     ),
 )
@@ -197,6 +112,7 @@ WORKSPACE = (
         one_of("worktree", "in-place"),
         '"worktree"',
         "where the agent works: worktree, in-place",
+        flag="--in-place",
     ),
     Option("setup", commands, "[]", "commands run in a fresh checkout"),
     Option("copy", all_inside, "[]", "ignored files copied into a fresh checkout"),
@@ -208,12 +124,12 @@ GATE = (
         "format",
         one_of("pytest", "unittest", "junit", "exit"),
         '"pytest"',
-        "how the result is read; derived from a known command: pytest, unittest, junit, exit",
+        "pytest, unittest, junit, exit; a known command has its own",
     ),
     Option("timeout", duration, '"15m"', "time limit"),
-    Option("inputs", texts, "[]", "patterns of the files it reads; none means all"),
+    Option("inputs", texts, "[]", "patterns of the files it reads; a hint for a cache"),
     Option("required", flag, "true", "whether it decides"),
-    Option("hermetic", flag, "true", "whether its result depends on its inputs alone"),
+    Option("hermetic", flag, "true", "whether its inputs alone decide; a hint for a cache"),
     Option("writes", texts, "[]", "patterns of what it may change in the tree"),
     Option("pass_codes", codes, "[0]", "exit codes that can be a pass"),
     Option("env", names, "[]", "variables of yours that gates are normally denied"),
@@ -235,8 +151,8 @@ AGENT = (
         "what it may do: edit, full",
         flag="--full-access",
     ),
-    Option("env", names, "[]", "variables of yours that it gets"),
-    Option("context", only("fresh"), '"fresh"', "what it remembers from turn to turn"),
+    inert("env", [], "[]", "variables that are kept from it, and that it gets all the same"),
+    inert("context", "fresh", '"fresh"', "what it remembers from turn to turn"),
     Option(
         "auth",
         one_of("key", "subscription"),
@@ -245,20 +161,20 @@ AGENT = (
     ),
 )
 VERIFIER = (
-    Option("use", only(""), '""', "an agent as judge"),
-    Option("rounds", only(2), "2", "how often it may refuse"),
+    inert("use", "", '""', "an agent as judge"),
+    inert("rounds", 2, "2", "how often it may refuse"),
 )
 INTEGRITY = (
-    Option("protect", only([]), "[]", "further files that may not be weakened"),
-    Option("allow_test_changes", only(False), "false", "whether tests may be changed freely"),
+    inert("protect", [], "[]", "further files that may not be weakened"),
+    inert("allow_test_changes", False, "false", "whether tests may be changed freely"),
 )
 HOOKS = (
-    Option("auto", only(False), "false", "whether hooks judge every session"),
-    Option("trust_marker", only(False), "false", "whether a marker may end a session"),
+    inert("auto", False, "false", "whether hooks judge every session"),
+    inert("trust_marker", False, "false", "whether a marker may end a session"),
 )
 NOTIFY = (
-    Option("command", only([]), "[]", "run at the end of a run"),
-    Option("webhook", only(""), '""', "called at the end of a run"),
+    inert("command", [], "[]", "run at the end of a run"),
+    inert("webhook", "", '""', "called at the end of a run"),
 )
 SECTIONS: dict[str, Sequence[Option]] = {
     "limits": LIMITS,
@@ -284,5 +200,5 @@ def _block(head: str, options: Sequence[Option]) -> Iterator[str]:
         yield f"\n{head}"
     for option in options:
         setting = f"{option.key} = {option.default}"
-        won = f" ({option.flag} wins)" if option.flag else ""
+        won = f"; {option.flag} wins" if option.flag else ""
         yield f"{setting:<28} # {option.help}{won}"
