@@ -68,7 +68,8 @@ class Invocation:
 class Completed:
     """What a finished gate process left: exit code (negative = signal), output, its report path.
 
-    `stdout`/`stderr` are bounded (head and tail). `timed_out` excludes every pass.
+    `stdout`/`stderr` are bounded (head and tail). `timed_out` excludes every pass. `tree` is the
+    top of the judged tree, also where the gate runs in a folder of it.
     """
 
     code: int

@@ -1,142 +1,213 @@
-"""Gates from a project's own files: few files are read, and each gate says why it is there."""
+"""Gates from a project's own files: few files are read, and each gate says why it is there.
+
+A test gate that the project clearly has is listed even where its tool is missing, since silence
+would look like a pass; lint and type gates only where they are configured and the tool is there.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from donewhen.gates.base import GateDef
 from donewhen.gates.parse import from_command
 
+Has = Callable[[str], bool]
 TEST_FOLDERS = ("tests", "test")
-MOST = 200  # test files looked at
-SKIPPED = frozenset({"node_modules", ".venv", "venv", ".git", "__pycache__", ".tox", "data"})
+MOST_FILES, MOST_FOLDERS, DEEPEST = 50, 400, 6
+HEAD = 64 << 10  # bytes of a file that are looked at
+SKIPPED = frozenset({
+    "node_modules", "venv", "env", "__pycache__", "build", "dist", "target", "vendor", "site-packages",
+    "data", "fixtures", "testdata",
+})  # fmt: skip
+USES = "uses unittest"
 PLACEHOLDER = "no test specified"
-PIPELINES = (("ruff", "lint", "ruff check ."), ("mypy", "types", "mypy"))
+# tool, kind, its arguments, files that configure it, (file, section) that do
+CHECKS = (
+    ("ruff", "lint", "check .", ("ruff.toml", ".ruff.toml"), ()),
+    ("mypy", "types", "", ("mypy.ini", ".mypy.ini"), (("setup.cfg", "mypy"),)),
+)
+PYTEST_SECTIONS = (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"))
+PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+FOR_PYTEST = re.compile(r"^(async )?def test_|^(import|from) pytest\b|^class Test\w*(\(\))?:", re.M)
+FOR_UNITTEST = re.compile(r"^(import|from) (unittest|django\.test)\b|\bTestCase\b", re.M)
 
 
-def detect(place: Path, has: Callable[[str], bool]) -> list[GateDef]:
-    """The gates of the project in `place`. `has(name)`: is the program or Python module there?"""
-    pyproject = _toml(place / "pyproject.toml")
-    found = [
-        *_python_tests(place, pyproject, has),
-        *_python_checks(place, pyproject, has),
-        *_others(place, has),
-    ]
-    return [replace(g, source="detected") for g in found]
+def detect(place: Path, has: Has) -> list[GateDef]:
+    """The gates of the project in `place`.
+
+    `has("go")`: is the program there? `has("-m pytest")`: has the project's Python the module?
+    """
+    project = _Project(place, has)
+    found = [*_python_tests(project), *_python_checks(project), *_others(project)]
+    return [replace(gate, source="detected") for gate in found]
+
+
+@dataclass(frozen=True)
+class _Project:
+    """The few files that say what kind of project this is, read once."""
+
+    place: Path
+    has: Has
+
+    @cached_property
+    def python(self) -> str:
+        return "python" if self.has("python") or not self.has("python3") else "python3"
+
+    @cached_property
+    def tools(self) -> Mapping[str, Any]:
+        """[tool.*] of pyproject.toml."""
+        return _table(_toml(self.place / "pyproject.toml").get("tool"))
+
+    @cached_property
+    def tests(self) -> list[str]:
+        return list(_test_files(self.place))
+
+    def first(self, *names: str) -> str:
+        return next((n for n in names if (self.place / n).is_file()), "")
+
+    def section(self, name: str, section: str) -> str:
+        head = re.compile(rf"^\[{re.escape(section)}\]", re.M)
+        return f"[{section}] in {name}" if head.search(_text(self.place / name)) else ""
+
+    def tool(self, name: str) -> str:
+        """How a Python tool is started here, "" if it is not there."""
+        if self.has(f"-m {name}"):
+            return f"{self.python} -m {name}"
+        return name if self.has(name) else ""
 
 
 def _gate(command: str, why: str, **changes: Any) -> GateDef:
     return replace(from_command(command, source="detected"), why=why, **changes)
 
 
-def _python_tests(
-    place: Path, pyproject: dict[str, Any], has: Callable[[str], bool]
-) -> Iterator[GateDef]:
-    files = list(_test_files(place))
-    why = _pytest_configured(place, pyproject) or _pytest_written(place, files)
-    if has("pytest") and (why or files):
-        yield _gate("python -m pytest -q", why or f"{_shown(files[0], place)} is a test file")
-    elif why:  # wanted, but not there: the gate says so as an error
-        yield _gate("python -m pytest -q", why)
-    elif files:
-        folder = _shown(files[0].parent, place)
-        start = "" if folder == "." else f" -s {folder} -t ."
-        yield _gate(
-            f"python -m unittest discover{start}", f"{_shown(files[0], place)} uses unittest"
-        )
+def _python_tests(project: _Project) -> Iterator[GateDef]:
+    pytest = project.tool("pytest")
+    why = _pytest_configured(project) or _matching(project, FOR_PYTEST, "is written for pytest")
+    case = "" if why else _matching(project, FOR_UNITTEST, USES)
+    if why or (pytest and case):
+        # Wanted but missing: the gate itself says so, as an error.
+        yield _gate(f"{pytest or f'{project.python} -m pytest'} -q", why or case)
+    elif case:
+        test = case.removesuffix(f" {USES}")
+        yield _gate(f"{project.python} -m unittest{_discovery(project, test)}", case)
 
 
-def _shown(path: Path, place: Path) -> str:
-    return path.relative_to(place).as_posix()
-
-
-def _pytest_configured(place: Path, pyproject: dict[str, Any]) -> str:
-    if "pytest" in pyproject.get("tool", {}):
+def _pytest_configured(project: _Project) -> str:
+    if "pytest" in project.tools:
         return "[tool.pytest] in pyproject.toml"
-    if (place / "pytest.ini").is_file():
-        return "pytest.ini"
-    for name, section in (("tox.ini", "[pytest]"), ("setup.cfg", "[tool:pytest]")):
-        if section in _text(place / name):
-            return f"{section} in {name}"
-    for folder in (".", *TEST_FOLDERS):
-        if (place / folder / "conftest.py").is_file():
-            return f"{Path(folder) / 'conftest.py'}"
+    if own := project.first(*PYTEST_FILES):
+        return own
+    for name, section in PYTEST_SECTIONS:
+        if said := project.section(name, section):
+            return said
+    return project.first("conftest.py", *(f"{folder}/conftest.py" for folder in TEST_FOLDERS))
+
+
+def _matching(project: _Project, pattern: re.Pattern[str], why: str) -> str:
+    for name in project.tests:
+        if pattern.search(_text(project.place / name)):
+            return f"{name} {why}"
     return ""
 
 
-def _pytest_written(place: Path, files: list[Path]) -> str:
-    """Tests that only pytest can run: functions, or an import of pytest."""
-    for file in files:
-        text = _text(file)
-        if re.search(r"^(async )?def test_|^import pytest|^from pytest", text, re.M):
-            return f"{_shown(file, place)} is written for pytest"
-    return ""
+def _discovery(project: _Project, test: str) -> str:
+    """Arguments without which unittest does not look into a folder that is no package."""
+    start = PurePosixPath(test).parent
+    while start.parts and (project.place / start / "__init__.py").is_file():
+        start = start.parent
+    return f" discover -s {shlex.quote(str(start))}" if start.parts else ""
 
 
-def _test_files(place: Path) -> Iterator[Path]:
-    count = 0
-    for folder in (*TEST_FOLDERS, "."):
-        pattern = "**/test*.py" if folder != "." else "test*.py"
-        for file in sorted((place / folder).glob(pattern)):
-            inside = file.relative_to(place).parts
-            if file.is_file() and not SKIPPED & set(inside) and count < MOST:
-                count += 1
-                yield file
+def _python_checks(project: _Project) -> Iterator[GateDef]:
+    for tool, kind, arguments, files, sections in CHECKS:
+        own = f"[tool.{tool}] in pyproject.toml" if tool in project.tools else project.first(*files)
+        own = own or next((s for f, name in sections if (s := project.section(f, name))), "")
+        command = project.tool(tool) if own else ""
+        if command:
+            arguments = arguments or _mypy_targets(project)
+            yield _gate(f"{command} {arguments}".strip(), own, kind=kind, name=kind)
 
 
-def _python_checks(
-    place: Path, pyproject: dict[str, Any], has: Callable[[str], bool]
-) -> Iterator[GateDef]:
-    files = {"ruff": ("ruff.toml", ".ruff.toml"), "mypy": ("mypy.ini", ".mypy.ini")}
-    for tool, kind, command in PIPELINES:
-        own = next((f for f in files[tool] if (place / f).is_file()), "")
-        if tool in pyproject.get("tool", {}):
-            own = f"[tool.{tool}] in pyproject.toml"
-        targets = pyproject.get("tool", {}).get("mypy", {})
-        if tool == "mypy" and not {"files", "packages", "modules"} & set(targets):
-            command = "mypy ."
-        if own and has(tool):
-            yield _gate(f"python -m {command}", own, kind=kind, name=kind)
+def _mypy_targets(project: _Project) -> str:
+    """mypy without arguments needs a configuration that names what it checks."""
+    keys = {"files", "packages", "modules"}
+    if keys & set(_table(project.tools.get("mypy"))):
+        return ""
+    texts = (_text(project.place / n) for n in ("mypy.ini", ".mypy.ini", "setup.cfg"))
+    named = any(re.search(r"^(files|packages|modules)\s*=", text, re.M) for text in texts)
+    return "" if named else "."
 
 
-def _others(place: Path, has: Callable[[str], bool]) -> Iterator[GateDef]:
-    script = _json(place / "package.json").get("scripts", {}).get("test", "")
-    if script and PLACEHOLDER not in script:
-        yield _gate(
-            "npm test --silent",
-            f"scripts.test in package.json: {script[:60]}",
-            kind="test",
-            name="npm-test",
-        )
-    if (place / "go.mod").is_file() and has("go"):
+def _others(project: _Project) -> Iterator[GateDef]:
+    script = _table(_json(project.place / "package.json").get("scripts")).get("test")
+    if isinstance(script, str) and script.strip() and PLACEHOLDER not in script:
+        why = f"scripts.test in package.json: {script.strip()[:60]}"
+        # CI=1: runners that would watch files run once.
+        yield _gate("env CI=1 npm test --silent", why, kind="test", name="npm-test")
+    if project.first("go.mod"):
         yield _gate("go test ./...", "go.mod", kind="test", name="go-test")
-    if (place / "Cargo.toml").is_file() and has("cargo"):
+    if project.first("Cargo.toml"):
         yield _gate("cargo test --quiet", "Cargo.toml", kind="test", name="cargo-test")
+
+
+def _test_files(place: Path) -> Iterator[str]:
+    """Paths of the first test files; the usual folders before the rest."""
+    count = folders = 0
+    usual = [place / f for f in TEST_FOLDERS if (place / f).is_dir()]
+    seen: set[str] = set()
+    for start in (*usual, place):
+        for folder, inner, files in os.walk(start):
+            folders += 1
+            here = Path(folder).relative_to(place)
+            deep = len(here.parts) >= DEEPEST
+            inner[:] = [] if deep else sorted(d for d in inner if _looked_into(Path(folder, d)))
+            for name in sorted(files):
+                path = (here / name).as_posix()
+                if path not in seen and re.fullmatch(r"test.*\.py|.+_test\.py|tests\.py", name):
+                    seen.add(path)
+                    count += 1
+                    yield path
+            if count >= MOST_FILES or folders >= MOST_FOLDERS:
+                return
+
+
+def _looked_into(folder: Path) -> bool:
+    """No dependencies, no build results, no other repository or virtual environment."""
+    if folder.name.startswith(".") or folder.name in SKIPPED:
+        return False
+    return not ((folder / "pyvenv.cfg").exists() or (folder / ".git").exists())
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        with path.open("rb") as source:
+            return source.read(HEAD).decode("utf-8-sig", "replace").replace("\r\n", "\n")
     except OSError:
         return ""
 
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(_text(path).removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n"))
+    except (OSError, tomllib.TOMLDecodeError):
         return {}
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(path: Path) -> Mapping[str, Any]:
     try:
-        data = json.loads(_text(path) or "{}")
-    except ValueError:
+        return _table(json.loads(path.read_bytes().decode("utf-8-sig", "replace")))
+    except (OSError, ValueError, RecursionError):
         return {}
-    return data if isinstance(data, dict) else {}
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -12,17 +12,29 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from donewhen.errors import SpawnError
+from donewhen.system import proc
+
 # What could bend a verdict, or is nobody's business in a test: docs/configuration.md lists it.
 DENIED = (
-    "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_CURRENT_TEST", "PYTHONPATH", "PYTHONHOME",
-    "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONSAFEPATH",
-    "NODE_OPTIONS", "NODE_PATH", "RUBYOPT", "PERL5OPT", "BASH_ENV", "ENV", "LD_PRELOAD",
+    "PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER",
+    "PYTEST_XDIST_WORKER_COUNT", "PYTEST_DISABLE_PLUGIN_AUTOLOAD",
+    "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONOPTIMIZE",
+    "PYTHONWARNINGS", "PYTHONSAFEPATH", "PYTHONBREAKPOINT", "PYTHONPROFILEIMPORTTIME",
+    "NODE_OPTIONS", "NODE_PATH", "RUBYOPT", "PERL5OPT", "BASH_ENV", "LD_PRELOAD",
     "DYLD_INSERT_LIBRARIES", "COVERAGE_PROCESS_START", "FORCE_COLOR", "CLICOLOR_FORCE",
+    # `make -n`, or a job server of the make that started us, would reach a gate that is `make test`.
+    "MAKEFLAGS", "GNUMAKEFLAGS", "MFLAGS", "MAKELEVEL", "AI_AGENT",
 )  # fmt: skip
-DENIED_LIKE = re.compile(
-    r"GIT_|CLAUDE|ANTHROPIC|OPENAI|CODEX|GEMINI|GOOGLE_API|OPENCODE|QWEN|AIDER|COPILOT|DONEWHEN_"
-    r"|.*_(API_KEY|AUTH_TOKEN)$"
-)
+DENIED_PREFIXES = (
+    "GIT_", "CLAUDE", "ANTHROPIC", "OPENAI", "CODEX", "GEMINI", "GOOGLE_API", "OPENCODE", "QWEN",
+    "AIDER", "COPILOT", "CURSOR_", "GOOSE_", "AUGMENT_", "DONEWHEN_",
+)  # fmt: skip
+DENIED_SUFFIXES = ("API_KEY", "_AUTH_TOKEN")
+DENIED_LIKE = re.compile(rf"({'|'.join(DENIED_PREFIXES)})|.*({'|'.join(DENIED_SUFFIXES)})$")
+PROBE_S = 10.0
+PROBE = "import importlib.util, sys; sys.exit(importlib.util.find_spec(sys.argv[1]) is None)"
+BIN = "Scripts" if os.name == "nt" else "bin"
 
 
 def denied(name: str) -> bool:
@@ -36,16 +48,15 @@ def gate_environment(
     """The whole environment of a gate; `admitted` re-admits names, `extra` is set on top."""
     env = {k: v for k, v in environ.items() if k in admitted or not denied(k)}
     env["PATH"] = tool_path(checkout, environ)
-    env["NO_COLOR"] = "1"
     return {**env, **extra}
 
 
 def tool_path(checkout: Path, environ: Mapping[str, str]) -> str:
     """PATH with the project's own tools first."""
     path = environ.get("PATH") or os.defpath
-    own = [checkout / ".venv" / "bin", checkout / "node_modules" / ".bin"]
+    own = [checkout / ".venv" / BIN, checkout / "node_modules" / ".bin"]
     if not own[0].is_dir() and (active := environ.get("VIRTUAL_ENV")):
-        own[0] = Path(active) / "bin"
+        own[0] = Path(active) / BIN
     first = [str(p) for p in own if p.is_dir()]
     return os.pathsep.join([*first, path])
 
@@ -55,16 +66,29 @@ def program_exists(name: str, path: str) -> str:
     return shutil.which(name, path=path) or ""
 
 
-@lru_cache(maxsize=32)
 def has_module(path: str, name: str) -> bool:
-    """Is `name` a program on that PATH, or a module of the interpreter that PATH names?
+    """Is `name` a program on that PATH, or (`-m NAME`) a module of the Python that PATH names?"""
+    if name.startswith("-m "):
+        return _importable(path, name[3:])
+    return bool(program_exists(name, path))
 
-    A look into its site-packages; nothing is imported.
-    """
-    if program_exists(name, path):
-        return True
+
+@lru_cache(maxsize=64)
+def _importable(path: str, name: str) -> bool:
+    """A look into site-packages; where that is not beside the interpreter, it is asked itself."""
     python = program_exists("python", path) or program_exists("python3", path)
     if not python:
         return False
-    libs = Path(python).parent.parent / "lib"
-    return any(libs.glob(f"python3*/site-packages/{name}"))
+    prefix = Path(python).parent.parent
+    if any(prefix.glob(f"[Ll]ib/python3*/site-packages/{name}")):
+        return True
+    if any(prefix.glob(f"[Ll]ib/python3*/site-packages/{name}.py")):
+        return True
+    try:
+        # Started elsewhere: the project's own folders must not answer for its tools.
+        env = {k: v for k, v in os.environ.items() if not denied(k)} | {"PATH": path}
+        argv = (python, "-c", PROBE, name)
+        code, _out, _err = proc.capture(argv, Path(python).parent, env, PROBE_S)
+    except SpawnError:
+        return False
+    return code == 0

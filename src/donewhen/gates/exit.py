@@ -1,14 +1,18 @@
-"""A command judged by its exit code alone: weak, and shown as such."""
+"""A command judged by its exit code alone: weak, and shown as such.
+
+126 and 127 are what a shell says when it cannot start a program; a signal is a crash. Both are
+errors: nothing was measured.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from donewhen.core.fingerprint import exit_fp
 from donewhen.core.verdict import Counts, Finding, GateState
 from donewhen.gates.base import Completed, GateDef, Invocation, Reading
+from donewhen.gates.findings import ended, last_line, of_exit
 
-TEXT = 4000  # characters of output kept in the finding
+CANNOT_START = frozenset({126, 127})
 
 
 def prepare(gate: GateDef, reports: Path) -> Invocation:
@@ -16,28 +20,15 @@ def prepare(gate: GateDef, reports: Path) -> Invocation:
 
 
 def read(gate: GateDef, done: Completed) -> Reading:
+    why = ended(done.code)
+    if done.code in CANNOT_START or done.code < 0:
+        why = f"{why}: {last_line(done)}".rstrip(": ")
+        return Reading(GateState.ERROR, why, findings=_found(gate, done), weak=True)
     if done.code in gate.pass_codes:
-        return Reading(GateState.PASS, f"exit {done.code}", weak=True)
-    if done.code in (126, 127):  # what a shell says when it cannot find or start a program
-        last = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        return Reading(GateState.ERROR, f"exit {done.code}: {''.join(last)[:300]}", weak=True)
-    return Reading(
-        GateState.FAIL,
-        f"exit {done.code}",
-        Counts(errors=1),
-        (failure(gate, done),),
-        weak=True,
-    )
+        return Reading(GateState.PASS, why, weak=True)
+    found = (of_exit(gate, done),)
+    return Reading(GateState.FAIL, why, Counts(errors=1), found, weak=True)
 
 
-def failure(gate: GateDef, done: Completed) -> Finding:
-    """One finding for a command that failed: its code and last lines."""
-    output = f"{done.stdout}\n{done.stderr}".strip()
-    lines = [line for line in output.splitlines() if line.strip()]
-    return Finding(
-        tool=gate.name,
-        rule=f"exit-{done.code}",
-        message=lines[-1].strip()[:300] if lines else f"exit {done.code} without output",
-        text=output[-TEXT:],
-        fingerprint=exit_fp(gate.name, done.code, output, str(done.tree)),
-    )
+def _found(gate: GateDef, done: Completed) -> tuple[Finding, ...]:
+    return (of_exit(gate, done),) if done.stdout.strip() or done.stderr.strip() else ()

@@ -1,7 +1,8 @@
 """From what a user wrote to a gate definition: `--gate [NAME=]CMD` and `[gates.NAME]` tables.
 
 A command is split by shlex and run without a shell; `sh: ...` asks for one. A known program gets
-its adapter, anything else is judged by its exit code and shown as weak.
+its adapter, anything else is judged by its exit code and shown as weak. `FOO=1 cmd` is refused
+and not guessed at: without a shell it would be a gate named FOO that runs a program called 1.
 """
 
 from __future__ import annotations
@@ -9,62 +10,99 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from pathlib import PurePath
+from dataclasses import asdict, dataclass, fields, replace
+from difflib import get_close_matches
+from pathlib import PurePath, PurePosixPath
 from typing import Any
 
+from donewhen.config import units
 from donewhen.errors import UsageError
 from donewhen.gates.base import GateDef
+from donewhen.gates.command import ASSIGNMENT, program_at, program_of, swallowed, unwrapped
 
-NAMED = re.compile(r"([A-Za-z0-9_-]+)=(?=\S)(.*)", re.S)
-ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-# Words that only start another program, with the number of words they take.
-WRAPPERS = (("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("hatch", "run"), ("pipenv", "run"))
-KINDS = {"pytest": "test", "unittest": "test"}
+__all__ = [
+    "adapter_of", "from_command", "from_config", "from_dict", "is_addition", "parse_flag",
+    "program_at", "program_of", "slug", "to_dict", "unique", "unwrapped",
+]  # fmt: skip
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+NAMED = re.compile(rf"({NAME.pattern})=(?=\S)(.*)", re.S)
+KINDS = {"pytest": "test", "unittest": "test", "junit": "test"}
 LINTERS = {
     "ruff": "lint",
     "flake8": "lint",
+    "pylint": "lint",
     "eslint": "lint",
+    "biome": "lint",
     "mypy": "types",
     "pyright": "types",
+    "basedpyright": "types",
+    "ty": "types",
     "tsc": "types",
 }
 NAMES = {"test": "tests", "lint": "lint", "types": "types"}
+SETTINGS = {f.name for f in fields(GateDef)} - {
+    "name",
+    "argv",
+    "source",
+    "kind",
+    "why",
+    "weak",
+    "rule",
+}
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """How an error calls the thing that is wrong, and how it shows a right one."""
+
+    what: str
+    show: str  # a format with one place for a command
+
+    def error(self, why: str, *better: str) -> UsageError:
+        shown = " or ".join(self.show.format(text) for text in better)
+        return UsageError(f"{self.what} {why}", hint=f"Type: {shown}")
 
 
 def is_addition(flag: str) -> bool:
     """`+CMD` adds to what was configured or detected; anything else replaces it."""
-    return flag.startswith("+")
+    return flag.lstrip().startswith("+")
 
 
 def parse_flag(flag: str) -> GateDef:
     """One `--gate`. Raises UsageError naming the flag and what to type instead."""
-    text = flag.removeprefix("+").strip()
+    text = flag.strip().removeprefix("+").strip()
+    origin = _Origin(f"--gate {flag!r}", "--gate '{}'")
     name = ""
     if (match := NAMED.fullmatch(text)) and not _assigns(text):
         name, text = match[1], match[2].strip()
     if _assigns(text):
-        raise _bad(flag, "begins with a variable", f"--gate 'env {text}' or --gate 'sh: {text}'")
-    return from_command(text, name=name, source="flag", flag=flag)
+        prefix = f"{name}=" if name else ""
+        variable, _, rest = text.partition("=")
+        raise origin.error(
+            "begins with a variable, which only a shell would set",
+            f"{prefix}env {text}",
+            f"{prefix}sh: {text}",
+            *([] if name else [f"{variable.lower()}={rest}"]),
+        )
+    return _gate(text, name, "flag", origin)
 
 
 def _assigns(text: str) -> bool:
-    """`FOO=1 pytest`: a shell would set a variable; a name of a gate is written in lower case."""
+    """`FOO=1 pytest`: variables are written in upper case, and a command follows."""
     head = text.split(None, 1)
-    return bool(
-        head and ASSIGNMENT.match(head[0]) and head[0].split("=", 1)[0].isupper() and len(head) > 1
-    )
+    return len(head) > 1 and bool(ASSIGNMENT.match(head[0])) and head[0].split("=", 1)[0].isupper()
 
 
 def from_command(text: str, *, name: str = "", source: str, flag: str = "") -> GateDef:
     """A command line as a gate. Raises UsageError where it is empty or cannot be split."""
-    flag = flag or text
-    if "\0" in text:
-        raise _bad(flag, "holds a NUL byte", "--gate 'pytest -q'")
-    argv = _split(flag, text)
+    return _gate(text, name, source, _Origin(f"the gate {flag or text!r}", "'{}'"))
+
+
+def _gate(text: str, name: str, source: str, origin: _Origin) -> GateDef:
+    argv = _split(text, origin)
     form = adapter_of(argv)
-    kind = KINDS.get(form) or LINTERS.get(program_of(argv), "other")
+    kind = LINTERS.get(program_of(argv)) or KINDS.get(form, "other")
     return GateDef(
         name=name or NAMES.get(kind) or slug(program_of(argv)),
         argv=argv,
@@ -77,58 +115,94 @@ def from_command(text: str, *, name: str = "", source: str, flag: str = "") -> G
 
 
 def from_config(name: str, values: Mapping[str, Any]) -> GateDef:
-    """A `[gates.NAME]` table, as config.load has checked it."""
-    gate = from_command(str(values["run"]), name=name, source="config")
-    changes = {k: v for k, v in values.items() if k != "run"}
-    weak = changes.get("format", gate.format) == "exit"
-    return replace(gate, **changes, weak=weak, why="configured")
+    """A `[gates.NAME]` table. Raises UsageError naming the gate and the key."""
+    origin = _Origin(f"[gates.{name}]", "{}")
+    if not NAME.fullmatch(name):
+        raise UsageError(
+            f"[gates.{name}]: a gate's name is letters, digits, - and _",
+            hint=f"Call it [gates.{slug(name)}].",
+        )
+    if not isinstance(values.get("run"), str):
+        raise origin.error("has no command", 'run = "pytest -q"')
+    _known(name, values)
+    quoted = _Origin(f"[gates.{name}] run = {values['run']!r}", 'run = "{}"')
+    gate = _gate(values["run"], name, "config", quoted)
+    changes: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k != "run"
+    }
+    changes["timeout"] = _seconds(changes.get("timeout", gate.timeout), origin)
+    form = changes.get("format", gate.format)
+    kind = gate.kind if gate.kind != "other" else KINDS.get(form, "other")
+    gate = replace(gate, **changes, weak=form == "exit", why="configured", kind=kind)
+    _fits(gate, origin)
+    return gate
 
 
-def _split(flag: str, text: str) -> tuple[str, ...]:
+def _known(name: str, values: Mapping[str, Any]) -> None:
+    for key in values:
+        if key not in SETTINGS | {"run"}:
+            near = get_close_matches(key, sorted(SETTINGS), n=1, cutoff=0.5)
+            raise UsageError(
+                f"[gates.{name}] has the unknown key {key!r}",
+                hint=f"Did you mean {near[0]}?"
+                if near
+                else f"Known: {', '.join(sorted(SETTINGS))}",
+            )
+
+
+def _seconds(value: Any, origin: _Origin) -> float:
+    if isinstance(value, float) and value > 0:
+        return value
+    try:
+        return units.seconds(value)
+    except ValueError as error:
+        raise origin.error(f"timeout = {value!r} {error}", 'timeout = "15m"') from error
+
+
+def _fits(gate: GateDef, origin: _Origin) -> None:
+    """The format and the command must go together, and the folder must be in the tree."""
+    from donewhen.gates import load
+
+    load(gate.format)
+    if gate.format == "junit" and not any("{report}" in word for word in gate.argv):
+        raise origin.error(
+            "has format junit but does not say where the report goes",
+            'run = "npx vitest run --reporter=junit --outputFile={report}"',
+        )
+    if gate.format == "unittest" and program_of(gate.argv) != "unittest":
+        raise origin.error("has format unittest for another program", 'run = "python -m unittest"')
+    folder = PurePosixPath(gate.cwd)
+    if folder.is_absolute() or ".." in folder.parts or "\0" in gate.cwd:
+        raise origin.error(f"cwd = {gate.cwd!r} is not below the project", 'cwd = "packages/api"')
+    if gate.empty not in {"fail", "pass"}:
+        raise origin.error(f"empty = {gate.empty!r} is neither fail nor pass", 'empty = "fail"')
+
+
+def _split(text: str, origin: _Origin) -> tuple[str, ...]:
+    if "\0" in text:
+        raise origin.error("holds a NUL byte", "pytest -q")
     if text.startswith("sh:"):
-        script = text[3:].strip()
-        if not script:
-            raise _bad(flag, "has no command after sh:", "--gate 'sh: make lint | tee log'")
-        return ("sh", "-c", script)
+        return _script(text[3:].strip(), origin)
     try:
         argv = tuple(shlex.split(text))
     except ValueError as error:
-        raise _bad(
-            flag, f"cannot be split: {error}", "--gate 'sh: ...' for shell syntax"
-        ) from error
+        raise origin.error(f"cannot be split: {error}", "sh: ...") from error
     if not argv or not argv[0]:
-        raise _bad(flag, "has no command", "--gate 'pytest -q'")
+        raise origin.error("has no command", "pytest -q")
     return argv
 
 
-def _bad(flag: str, what: str, instead: str) -> UsageError:
-    return UsageError(f"--gate {flag!r} {what}", hint=f"Type: {instead}")
-
-
-def program_of(argv: Sequence[str]) -> str:
-    """The program that really runs, behind wrappers and `python -m`."""
-    words = unwrapped(argv)
-    if not words:
-        return ""
-    program = PurePath(words[0]).name
-    if re.fullmatch(r"python[\d.]*|py", program) and len(words) > 2 and words[1] == "-m":
-        return words[2]
-    return program
-
-
-def unwrapped(argv: Sequence[str]) -> tuple[str, ...]:
-    """Without `uv run`, `env A=b` and the like."""
-    words = tuple(argv)
-    while words:
-        if PurePath(words[0]).name == "env":
-            words = words[1:]
-            while words and ASSIGNMENT.match(words[0]):
-                words = words[1:]
-        elif words[:2] in WRAPPERS:
-            words = words[2:]
-        else:
-            return words
-    return words
+def _script(script: str, origin: _Origin) -> tuple[str, ...]:
+    if not script:
+        raise origin.error("has no command after sh:", "sh: make lint && make docs")
+    if pipe := swallowed(script):
+        before, last = pipe
+        raise origin.error(
+            f"can never fail: its exit code is that of `{last}`, not of `{before}` "
+            "(all output is kept anyway)",
+            before if not set(before) & set("|&;<>$`") else f"sh: {before}",
+        )
+    return ("sh", "-c", script)
 
 
 def adapter_of(argv: Sequence[str]) -> str:
@@ -136,21 +210,40 @@ def adapter_of(argv: Sequence[str]) -> str:
     program = program_of(argv)
     if program in {"pytest", "py.test"}:
         return "pytest"
-    if program == "unittest" and "unittest" in argv:
+    at = program_at(argv)
+    if program == "unittest" and at > 0 and argv[at - 1] == "-m":
         return "unittest"
     return "junit" if any("{report}" in word for word in argv) else "exit"
 
 
 def slug(text: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", PurePath(text).stem).strip("-").lower() or "gate"
+    return re.sub(r"[^A-Za-z0-9_]+", "-", PurePath(text).stem).strip("-").lower() or "gate"
 
 
 def unique(gates: Iterable[GateDef]) -> tuple[GateDef, ...]:
     """The same gates with names that differ: tests, tests-2."""
-    taken: dict[str, int] = {}
+    gates = list(gates)
+    taken = {gate.name for gate in gates}
+    seen: set[str] = set()
     named = []
     for gate in gates:
-        taken[gate.name] = taken.get(gate.name, 0) + 1
-        number = taken[gate.name]
-        named.append(gate if number == 1 else replace(gate, name=f"{gate.name}-{number}"))
+        if gate.name in seen:
+            number = 2
+            while f"{gate.name}-{number}" in taken:
+                number += 1
+            gate = replace(gate, name=f"{gate.name}-{number}")
+            taken.add(gate.name)
+        seen.add(gate.name)
+        named.append(gate)
     return tuple(named)
+
+
+def to_dict(gate: GateDef) -> dict[str, Any]:
+    """JSON values for contract.json."""
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(gate).items()}
+
+
+def from_dict(data: Mapping[str, Any]) -> GateDef:
+    """The same gate back. Raises KeyError or TypeError for what is no gate."""
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items()}
+    return GateDef(**values)

@@ -1,42 +1,96 @@
 """pytest: the user's own command plus a JUnit report at a path that is new for every run.
 
 Exit codes: 0 passed, 1 failed, 2 interrupted or collection errors, 3 internal, 4 usage, 5 none
-collected. xfail counts as executed: the test ran and did what it was said to do.
+collected. The user's arguments and addopts stay; only where the report and the cache go is ours.
 """
 
 from __future__ import annotations
 
+import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from donewhen.core.verdict import Counts, GateState
-from donewhen.gates import junit
+from donewhen.core.verdict import GateState
+from donewhen.gates import junitxml
 from donewhen.gates.base import Completed, GateDef, Invocation, Reading
+from donewhen.gates.outcome import (
+    failing,
+    measured,
+    nothing_ran,
+    outcome,
+    unexplained,
+    unreadable,
+)
+from donewhen.gates.parse import program_at
 
-NOTHING_COLLECTED = 5
-SAYS = {2: "interrupted", 3: "internal error", 4: "usage error"}
+FAILED, INTERRUPTED, NOTHING_COLLECTED = 1, 2, 5
+SAYS = {INTERRUPTED: "interrupted", 3: "internal error", 4: "usage error"}
+COLLECTION = "collection failure"  # how pytest's report calls a module that cannot be imported
+# pytest's banner of a session that stopped before its end, whatever the exit code says.
+STOPPED = re.compile(
+    r"^(?:\x1b\[[\d;]*m)*!+ "
+    r"((?:_pytest\.outcomes\.Exit|Interrupted: |KeyboardInterrupt|stopping after ).*?)[ !]*$",
+    re.M,
+)
+QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}  # nothing of ours in the judged tree
 
 
 def prepare(gate: GateDef, reports: Path) -> Invocation:
     report = reports / "report.xml"
-    # xunit1 writes file and line of each test; the cache plugin would write into the tree.
-    extra = ("-p", "no:cacheprovider", f"--junitxml={report}", "-o", "junit_family=xunit1")
-    return Invocation((*gate.argv, *extra), {"PYTHONDONTWRITEBYTECODE": "1"}, report)
+    ours = _arguments(report, reports / "cache")
+    at = program_at(gate.argv)
+    if at < 0 or Path(gate.argv[at]).name not in {"pytest", "py.test"}:
+        # Behind a script, make or tox there is no other way to reach it.
+        return Invocation(gate.argv, {**QUIET, "PYTEST_ADDOPTS": shlex.join(ours)}, report)
+    end = gate.argv.index("--", at) if "--" in gate.argv[at:] else len(gate.argv)
+    return Invocation((*gate.argv[:end], *ours, *gate.argv[end:]), QUIET, report)
+
+
+def _arguments(report: Path, cache: Path) -> tuple[str, ...]:
+    return (
+        f"--junitxml={report}",
+        "--junitprefix=",  # it would stand before the class names that ids are made of
+        *("-o", "junit_family=xunit1"),  # with file and line of each test
+        *("-o", "junit_logging=no"),  # output is kept as output
+        # Outside the tree, but there: plugins use it, and without the plugin `--lf` in addopts or
+        # `cache_dir` in a strict configuration are usage errors.
+        *("-o", f"cache_dir={cache}"),
+    )
 
 
 def read(gate: GateDef, done: Completed) -> Reading:
-    if done.code == NOTHING_COLLECTED:
-        return junit.nothing_ran(gate, Counts())
     try:
-        report = junit.parse(done.report)
-    except junit.BadReport as error:
-        said = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        return Reading(GateState.ERROR, f"exit {done.code}, {error}: {''.join(said)[:300]}")
-    if done.code == 2 and report.count("error"):
-        return junit.outcome(gate, done, report)  # a complete report of collection errors
-    if done.code in SAYS or done.code < 0:
-        said = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        why = SAYS.get(done.code, f"killed by signal {-done.code}")
-        reading = junit.outcome(gate, done, report)
-        return replace(reading, state=GateState.ERROR, why=f"{why}: {''.join(said)[:300]}")
-    return junit.outcome(gate, done, report)
+        report = junitxml.parse(done.report)
+    except junitxml.BadReport as error:
+        return unreadable(gate, done, error)
+    for case in report.cases:
+        case.line += bool(case.file)  # pytest counts lines from 0 there
+    if done.code == INTERRUPTED and _only_collection(report):
+        return outcome(gate, done, report)
+    if done.code in SAYS:
+        return failing(measured(gate, done, report), SAYS[done.code], done)
+    if done.code == NOTHING_COLLECTED:
+        return _nothing(gate, done, report)
+    stopped = STOPPED.search(done.stdout)
+    if done.code in gate.pass_codes and stopped and not report.unfinished:
+        why = f"{SAYS[INTERRUPTED]} with exit {done.code}: {stopped[1]}"
+        return replace(measured(gate, done, report), why=why)
+    if done.code == FAILED and not report.count("failed", "error") and not report.unfinished:
+        return unexplained(gate, done, measured(gate, done, report), GateState.FAIL)
+    return outcome(gate, done, report)
+
+
+def _only_collection(report: junitxml.Report) -> bool:
+    """Modules that cannot be imported, and nothing run for that reason: the project's failure."""
+    bad = [c for c in report.cases if c.bad]
+    broken = all(c.outcome == "error" and c.message == COLLECTION for c in bad)
+    return bool(bad) and broken and not report.count("passed", "xfailed") and not report.unfinished
+
+
+def _nothing(gate: GateDef, done: Completed, report: junitxml.Report) -> Reading:
+    reading = measured(gate, done, report)
+    if reading.counts.tests:
+        why = f"exit {done.code} says no tests, but the report has {reading.counts.tests}"
+        return replace(reading, why=why)
+    return nothing_ran(gate, reading.counts)

@@ -1,7 +1,12 @@
-"""Run gates: each through run_once with its own time limit, report folder and environment."""
+"""Run gates: each through run_once with its own time limit, report folder and environment.
+
+The attempt's folder is made here under a name nobody can know before, so that whatever lies in it
+was written by this run.
+"""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -9,12 +14,15 @@ from pathlib import Path
 
 from donewhen.core.fingerprint import error_fp
 from donewhen.core.verdict import Finding, GateResult, GateState
+from donewhen.errors import SpawnError
 from donewhen.gates import load
 from donewhen.gates.base import Completed, GateDef, Reading
 from donewhen.gates.env import gate_environment
 from donewhen.system import fs, proc
+from donewhen.system.redact import redact, secrets
 
 OUTPUT = 1 << 20  # bytes of each stream an adapter sees
+KEPT = 8 << 20  # a larger report is not kept as evidence
 
 
 def run_gates(
@@ -39,19 +47,27 @@ def run_gate(
     marker: str,
     cancelled: Callable[[], bool],
 ) -> GateResult:
-    """One gate on one tree. `attempt` is a new folder outside the tree; never raises for the gate."""
+    """One gate on one tree. Never raises for the gate: what goes wrong with it is its result.
+
+    `attempt` is a path outside the tree; the folder is made beside it, with its name as a prefix.
+    """
+    if fault := _folder_fault(tree, gate.cwd):
+        return _result(gate, Reading(GateState.ERROR, fault))
+    fs.make_private_dir(attempt.parent)
+    folder = Path(tempfile.mkdtemp(prefix=f"{attempt.name}-", dir=attempt.parent))
     adapter = load(gate.format)
-    reports = attempt / "reports"
+    reports = folder / "reports"
     fs.make_private_dir(reports)
     start = adapter.prepare(gate, reports)
     env = gate_environment(environ, checkout, gate.env, {**extra, **start.env})
-    ended = proc.run_once(
-        proc.Request(
-            argv=start.argv, cwd=tree / gate.cwd, env=env, marker=marker, timeout=gate.timeout
-        ),
-        attempt,
-        cancelled=cancelled,
+    request = proc.Request(
+        argv=start.argv, cwd=tree / gate.cwd, env=env, marker=marker, timeout=gate.timeout
     )
+    try:
+        ended = proc.run_once(request, folder, cancelled=cancelled)
+    except SpawnError as error:
+        reading = Reading(GateState.ERROR, f"cannot start: {error.message}")
+        return replace(_result(gate, reading), start_failed=True)
     done = Completed(
         code=ended.code,
         stdout=ended.stdout.head_tail(OUTPUT).decode("utf-8", "replace"),
@@ -59,9 +75,31 @@ def run_gate(
         report=start.report,
         timed_out=ended.timed_out,
         spawn_error=ended.spawn_error,
-        tree=tree / gate.cwd,
+        tree=tree,
     )
     reading = _reading(gate, ended, done)
+    _keep(start.report, secrets(env))
+    return replace(
+        _result(gate, reading),
+        seconds=round(ended.seconds, 3),
+        log=str(folder / "stdout.0"),
+        start_failed=_start_failed(gate, done),
+    )
+
+
+def _folder_fault(tree: Path, cwd: str) -> str:
+    place = tree / cwd
+    if not place.is_dir():
+        return f"its folder {cwd} is not there"
+    outside = not place.resolve().is_relative_to(tree.resolve())  # the agent can make links
+    return f"its folder {cwd} lies outside the tree" if outside else ""
+
+
+def _result(gate: GateDef, reading: Reading) -> GateResult:
+    findings = reading.findings
+    if reading.state is GateState.ERROR:  # a finding too, so that it can be stuck
+        mark = error_fp(gate.name, reading.why)
+        findings = (Finding(gate.name, "gate-error", reading.why, fingerprint=mark), *findings)
     return GateResult(
         name=gate.name,
         state=reading.state,
@@ -70,11 +108,8 @@ def run_gate(
         weak=gate.weak or reading.weak,
         required=gate.required,
         counts=reading.counts,
-        findings=_located(gate, reading),
+        findings=findings,
         passed_tests=reading.passed_tests,
-        seconds=round(ended.seconds, 3),
-        log=str(attempt / "stdout.0"),
-        start_failed=bool(ended.spawn_error) or _not_there(gate, done),
     )
 
 
@@ -83,32 +118,40 @@ def _reading(gate: GateDef, ended: proc.Outcome, done: Completed) -> Reading:
     if done.spawn_error:
         return Reading(GateState.ERROR, f"cannot start: {done.spawn_error}")
     if done.timed_out:
-        return Reading(GateState.ERROR, f"timed out after {gate.timeout:g} s")
+        return Reading(GateState.ERROR, f"timed out after {_duration(gate.timeout)}")
     if ended.lost or ended.cancelled:
         return Reading(GateState.ERROR, "was ended before it could finish")
-    return load(gate.format).read(gate, done)
+    try:
+        return load(gate.format).read(gate, done)
+    except Exception as error:  # noqa: BLE001  # a report that breaks a reader is no pass, and no crash of ours
+        return Reading(GateState.ERROR, f"cannot read its result: {type(error).__name__}: {error}")
 
 
-def _not_there(gate: GateDef, done: Completed) -> bool:
-    """`python -m tool` where the module is missing: the tool cannot start."""
-    return (
-        done.code == 1
-        and "No module named" in done.stderr
-        and "-m" in gate.argv
-        and not done.stdout
+def _duration(seconds: float) -> str:
+    if seconds >= 60 and seconds % 60 == 0:
+        return f"{seconds / 60:g} min"
+    return f"{seconds:g} s"
+
+
+def _start_failed(gate: GateDef, done: Completed) -> bool:
+    """Is the tool itself missing? Not if it is a program of the project, which may still be written."""
+    if done.spawn_error:
+        return "/" not in gate.argv[0] or gate.argv[0].startswith("/")
+    tool = gate.kind in {"test", "lint", "types"}
+    # The interpreter's own words for `-m tool`; a failing import of the project's quotes the name.
+    missing = any(
+        done.stderr.rstrip().endswith(f"No module named {word}")
+        for flag, word in zip(gate.argv, gate.argv[1:], strict=False)
+        if flag == "-m"
     )
+    return tool and missing and done.code == 1 and not done.stdout.strip()
 
 
-def _located(gate: GateDef, reading: Reading) -> tuple[Finding, ...]:
-    """Paths as seen from the top of the tree; an error is a finding too, so that it can be stuck."""
-    findings = reading.findings
-    if gate.cwd != ".":
-        findings = tuple(
-            replace(f, path=f"{gate.cwd}/{f.path}" if f.path else "") for f in findings
-        )
-    if reading.state is GateState.ERROR:
-        error = Finding(
-            gate.name, "gate-error", reading.why, fingerprint=error_fp(gate.name, reading.why)
-        )
-        return (error, *findings)
-    return findings
+def _keep(report: Path | None, values: tuple[bytes, ...]) -> None:
+    """The report stays as evidence: private and without secrets, or not at all."""
+    if report is None or report.is_symlink() or not report.is_file():
+        return
+    if report.stat().st_size > KEPT:
+        report.unlink()
+    else:
+        fs.write_atomic(report, redact(report.read_bytes(), values))

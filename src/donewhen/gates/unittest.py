@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from donewhen.core.verdict import Counts, GateState
-from donewhen.gates import junit
+from donewhen.gates import junitxml
 from donewhen.gates.base import Completed, GateDef, Invocation, Reading
+from donewhen.gates.outcome import measured, nothing_ran, outcome, unreadable
+from donewhen.gates.parse import program_at
 
 RUNNER = Path(__file__).parent / "assets" / "unittest_junit.py"
 NOTHING_RAN = 5
@@ -14,18 +15,17 @@ NOTHING_RAN = 5
 
 def prepare(gate: GateDef, reports: Path) -> Invocation:
     report = reports / "report.xml"
-    at = gate.argv.index("unittest")
+    at = program_at(gate.argv)
     before = gate.argv[: at - 1]  # the interpreter and its options, without -m
     argv = (*before, str(RUNNER), str(report), *gate.argv[at + 1 :])
     return Invocation(argv, {"PYTHONDONTWRITEBYTECODE": "1"}, report)
 
 
 def read(gate: GateDef, done: Completed) -> Reading:
-    if done.code == NOTHING_RAN:
-        return junit.nothing_ran(gate, Counts())
     try:
-        report = junit.parse(done.report)
-    except junit.BadReport as error:
-        said = (done.stderr or done.stdout).strip().splitlines()[-1:]
-        return Reading(GateState.ERROR, f"exit {done.code}, {error}: {''.join(said)[:300]}")
-    return junit.outcome(gate, done, report)
+        report = junitxml.parse(done.report)
+    except junitxml.BadReport as error:
+        return unreadable(gate, done, error)
+    if done.code == NOTHING_RAN and not report.count("passed", "failed", "error", "xfailed"):
+        return nothing_ran(gate, measured(gate, done, report).counts)
+    return outcome(gate, done, report)
