@@ -12,7 +12,9 @@ from donewhen.core.contract import Contract, Limits
 from donewhen.core.events import (
     AgentEnded,
     Anchored,
+    Cancelled,
     Fact,
+    Failed,
     Finished,
     HumanAsked,
     Interrupted,
@@ -120,7 +122,10 @@ def meaning(contract: Contract, state: LoopState, fact: Fact) -> Condition:
             return Condition.TAMPERED
         case Outside():
             return Condition.OUTSIDE
-    return Condition(type(fact).__name__.lower())
+        case Failed():
+            return Condition.FAILED
+        case Cancelled():
+            return Condition.CANCELLED
 
 
 def _judged(contract: Contract, state: LoopState, fact: Judged) -> Condition:
@@ -154,7 +159,7 @@ def _agent(contract: Contract, state: LoopState, fact: AgentEnded) -> Condition:
     if fact.end in {"timeout", "crashed"}:
         lost = state.odd_ends + 1 >= ODD_ENDS
     elif fact.end == "limited":
-        wait = wait_until(state, fact) - fact.at
+        wait = state.waiting_s + wait_until(state, fact) - fact.at
         lost = contract.no_wait or wait > limits.limit_wait_s
         return Condition.AGENT_LOST if lost else Condition.AGENT_LIMITED
     else:

@@ -119,7 +119,7 @@ def _wait(_c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
 
 
 def _judge(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command]:
-    s = s.but(failures=0, odd_ends=0)
+    s = s.but(failures=0, odd_ends=0, waiting_s=0.0)
     return s, RunGates(s.iteration, Purpose.ITERATION)
 
 
@@ -222,7 +222,7 @@ def _restart(c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
     unworked = s.reason.startswith("agent-unavailable:") or not s.act_end
     s = s.but(
         reason="", detail="", planned="", history=(), stale=0, flips={}, gone=(), failures=0,
-        odd_ends=0, iteration=max(0, s.iteration - unworked),
+        odd_ends=0, waiting_s=0.0, iteration=max(0, s.iteration - unworked),
     )  # fmt: skip
     if c.gates and not s.base_measured:
         return s.but(phase=Phase.JUDGE), RunGates(0, Purpose.BASELINE)

@@ -29,7 +29,8 @@ def note(state: LoopState, fact: Fact) -> LoopState:
         case Recorded():
             return _recorded(state)
         case Waited():
-            return state.but(waited_s=state.waited_s + max(0.0, fact.at - state.last_at))
+            slept = max(0.0, fact.at - state.last_at)
+            return state.but(waited_s=state.waited_s + slept, waiting_s=state.waiting_s + slept)
         case Resumed():
             return _resumed(state, fact)
     return state

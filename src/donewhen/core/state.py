@@ -47,7 +47,8 @@ class LoopState:
     `iteration` is the one at work, `completed` how many were recorded after a completed ACT.
     `planned` is the end that RECORD leads to ("" for none); `failures` counts agent starts in a
     row, within one iteration, that were not the agent's work; `flips` how often a finding was
-    fixed and came back. Times are seconds since the epoch.
+    fixed and came back. `waiting_s` is how long
+    the agent at work has been waited for in all. Times are seconds since the epoch.
     """
 
     phase: Phase = Phase.ANCHOR
@@ -88,6 +89,7 @@ class LoopState:
     started_at: float = 0.0
     last_at: float = 0.0
     waited_s: float = 0.0
+    waiting_s: float = 0.0
     paused_s: float = 0.0
     version: int = VERSION
 
