@@ -100,12 +100,13 @@ def test_an_edit_in_the_instant_of_the_users_add_is_found(
     """
     old = repo.git("rev-parse", "HEAD:a.txt")
     repo.write({"a.txt": "two\n"})
+    then = 1_700_000_000 * 10**9
+    os.utime(repo.root / "a.txt", ns=(then, then))
     repo.git("add", "a.txt")
     new = repo.git("rev-parse", ":a.txt")
     index = repo.root / ".git" / "index"
     body = index.read_bytes()[:-20].replace(bytes.fromhex(new), bytes.fromhex(old))
     index.write_bytes(body + hashlib.sha1(body).digest())
-    then = (repo.root / "a.txt").stat().st_mtime_ns
     os.utime(index, ns=(then, then))
     assert repo.git("cat-file", "-p", f"{keeper.key()}:a.txt") == "two"
 
