@@ -10,6 +10,7 @@ python tools/blocks.py --check   fail, with the differences, if one is stale
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import shlex
@@ -33,6 +34,17 @@ FILES = {
     "pyproject.toml": '[project]\nname = "calc"\nversion = "1"\n'
     '[tool.pytest.ini_options]\npythonpath = ["src"]\n',
     ".gitignore": "__pycache__/\n.pytest_cache/\n",
+}
+# A scripted agent for `--agent scripted:../agent.json`: first it only says so, then it does it.
+AGENT = {
+    "version": 1,
+    "turns": [
+        {"say": "Done! All tests pass now."},
+        {
+            "say": "Now really.",
+            "write": {"src/calc/__init__.py": "def add(a, b):\n    return a + b\n"},
+        },
+    ],
 }
 
 
@@ -83,6 +95,7 @@ def world(folder: Path) -> tuple[Path, dict[str, str]]:
     for name, text in FILES.items():
         (project / name).parent.mkdir(parents=True, exist_ok=True)
         (project / name).write_text(text)
+    (folder / "agent.json").write_text(json.dumps(AGENT))
     env = {
         "HOME": str(home),
         "DONEWHEN_STATE": str(folder / "state"),
