@@ -1,34 +1,50 @@
 """Locks with an owner: flock decides, the content (pid, start time, host) says who holds it.
 
-flock ends with its process, so a stale lock recovers itself; the content is for people.
+flock ends with its process, so a stale lock recovers itself: what a killed owner left in the file
+is never believed. Lock files are never removed, except together with the folder they are in.
 """
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from donewhen.errors import Locked, StoreError
 from donewhen.system import clock, fs
 
+POLL_S = 0.01
+# `owner` holds a shared lock for an instant. Nobody may lose a lock to somebody who only looks, so
+# a lock that names no living owner is asked for again this long, whatever `wait` says.
+GRACE_S = 0.25
+
 
 @dataclass(frozen=True)
 class Owner:
-    """Who holds a lock: process id, when it started (clock ticks since boot), which host."""
+    """Who holds a lock: process id, when it started (clock ticks since boot), which host.
+
+    `Owner(0, "", "")` is somebody who has not signed yet.
+    """
 
     pid: int
     start: str
     host: str
 
 
+NOBODY_KNOWN = Owner(0, "", "")
+
+
 def start_of(pid: int) -> str:
-    """When a process started, in clock ticks since boot; "" where that cannot be known."""
+    """When a process started, in a unit of the platform's; "" where that cannot be known."""
+    if not sys.platform.startswith("linux"):
+        return _start_elsewhere(pid)
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -36,44 +52,84 @@ def start_of(pid: int) -> str:
     return stat.rpartition(")")[2].split()[19]
 
 
+def _start_elsewhere(pid: int) -> str:
+    import psutil
+
+    try:
+        return str(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return ""
+
+
 @contextmanager
 def lock(path: Path, wait: float = 0.0) -> Iterator[None]:
     """Hold `path` exclusively, waiting at most `wait` seconds.
 
-    Raises Locked naming the owner, StoreError where the file cannot be made.
+    Raises Locked naming the owner, StoreError where the file cannot be made or locked.
     """
     fs.make_private_dir(path.parent)
+    handle = _take(path, wait)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StoreError(f"cannot lock {path}: {error.strerror}") from error
-    try:
-        _take(handle, path, wait)
-        me = {"pid": os.getpid(), "start": start_of(os.getpid()), "host": socket.gethostname()}
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, json.dumps(me).encode(), 0)
+        me = Owner(os.getpid(), start_of(os.getpid()), socket.gethostname())
+        _sign(handle, json.dumps(asdict(me)).encode())
         yield
-        os.ftruncate(handle, 0)
     finally:
+        _sign(handle, b"")
         os.close(handle)
 
 
-def _take(handle: int, path: Path, wait: float) -> None:
-    deadline = clock.monotonic() + wait
+def _sign(handle: int, content: bytes) -> None:
+    """The content is for people: a full disk must not cost the lock."""
+    with contextlib.suppress(OSError):
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, content, 0)
+
+
+def _take(path: Path, wait: float) -> int:
+    began = clock.monotonic()
     while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError as error:
-            if clock.monotonic() >= deadline:
-                held = _read(path)
-                who = f"process {held.pid} on {held.host}" if held else "another process"
-                raise Locked(f"{path.name} is held by {who}") from error
-        clock.sleep(0.01)
+        handle = _try(path)
+        if handle is not None:
+            return handle
+        waited = clock.monotonic() - began
+        if waited >= wait:
+            held = _named(path)
+            if held != NOBODY_KNOWN:
+                raise Locked(f"{path} is held by process {held.pid} on {held.host}")
+            if waited >= wait + GRACE_S:
+                raise Locked(f"{path} is held by another process")
+        clock.sleep(POLL_S)
+
+
+def _try(path: Path) -> int | None:
+    """The locked file, None if somebody holds it or the file was replaced meanwhile."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _cannot(path, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _same(handle, path):
+            return handle
+    except BlockingIOError:
+        pass
+    except OSError as error:
+        os.close(handle)
+        raise _cannot(path, error) from error
+    os.close(handle)
+    return None
+
+
+def _same(handle: int, path: Path) -> bool:
+    """Is what we locked still the file of that name? A lock on a removed file guards nothing."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def owner(path: Path) -> Owner | None:
-    """Who holds the lock now; None if nobody alive does. Takes nothing, needs no write access."""
+    """Who holds the lock now; None if nobody alive does. Waits for nothing, needs no write access."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -81,15 +137,24 @@ def owner(path: Path) -> Owner | None:
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _read(path) or Owner(0, "", "")
+        return _named(path)
+    except OSError:
+        return None
     finally:
         os.close(handle)
     return None
 
 
-def _read(path: Path) -> Owner | None:
+def _named(path: Path) -> Owner:
+    """The owner that the content names, unless that is a dead process's word."""
     try:
         data = json.loads(path.read_bytes())
-        return Owner(int(data["pid"]), str(data["start"]), str(data["host"]))
+        found = Owner(int(data["pid"]), str(data["start"]), str(data["host"]))
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return NOBODY_KNOWN
+    here = found.host == socket.gethostname()
+    return NOBODY_KNOWN if here and start_of(found.pid) != found.start else found
+
+
+def _cannot(path: Path, error: OSError) -> StoreError:
+    return StoreError(f"cannot lock {path}: {error.strerror}", hint="Type: donewhen doctor")
