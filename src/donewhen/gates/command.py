@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 from pathlib import PurePath
 
@@ -41,7 +40,8 @@ COVERAGE_VALUES = frozenset(
 )
 # Programs that end well whatever is piped into them: what stands before them cannot fail the gate.
 SWALLOW = frozenset({"tee", "cat", "head", "tail", "less", "more", "nl", "ts"})
-ENDS = frozenset(";&|")
+ENDS = re.compile(r"(\|\||&&|\|&|[|;&\n])")
+QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
 
 
 def program_at(argv: Sequence[str]) -> int:
@@ -116,24 +116,16 @@ def swallowed(script: str) -> tuple[str, str] | None:
     """(what is piped, into what) if a script ends in a pipe that hides every failure before it."""
     if "pipefail" in script or "PIPESTATUS" in script:
         return None
-    plain = re.sub(r"(^|\s)#.*", " ", script)  # comments
+    plain = QUOTED.sub("''", script)
+    plain = re.sub(r"(^|\s)#.*", " ", plain)  # comments
     plain = re.sub(r"\d*[<>]&\d*-?|&>", " ", plain)  # redirections are no ends of commands
-    lexer = shlex.shlex(plain.replace("\n", " ; "), posix=False, punctuation_chars=";&|")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        words = list(lexer)
-    except ValueError:
-        return None  # the shell itself will say so
-    while words and set(words[-1]) <= {";"}:
-        words.pop()
-    ends = [n for n, word in enumerate(words) if set(word) <= ENDS]
-    if not ends or words[ends[-1]] not in {"|", "|&"}:
+    parts = ENDS.split(plain.strip("; \n"))
+    if len(parts) < 3 or parts[-2] not in {"|", "|&"} or ")" in parts[-1]:
         return None
-    last = words[ends[-1] + 1] if ends[-1] + 1 < len(words) else ""
-    if _name(last) not in SWALLOW:
+    words = parts[-1].split()
+    if not words or _name(words[0]) not in SWALLOW:
         return None
-    return script.rpartition("|")[0].rstrip("| "), last
+    return script.rpartition("|")[0].rstrip("| "), words[0]
 
 
 def _name(word: str) -> str:

@@ -26,6 +26,8 @@ FOREIGN = frozenset(
 ENDED = re.compile(r"^(?![>E ] )[^\n]+:\d+: ([A-Za-z_][\w.]*)$", re.M)
 PLACE = re.compile(r"^(?![>E ] )(?P<path>[^\s:<>\"'][^:<>\"'\n]*\.\w+):(?P<line>\d{1,7}):", re.M)
 PLACE_PY = re.compile(r'File "(?P<path>[^"<>\n]+)", line (?P<line>\d{1,7})')
+# A frame of JavaScript, the innermost first.
+PLACE_JS = re.compile(r"(?:\(|at (?:async )?)(?:file://)?(?P<path>[^\s()]+):(?P<line>\d{1,7}):\d+")
 RAISED = re.compile(r"^(?:E\s+)?([A-Za-z_][\w.]*)(?=:|$)", re.M)
 PHASE = re.compile(r'failed on (?:setup|teardown) with "([A-Za-z_][\w.]*)')
 PLAIN = re.compile(r"[A-Za-z_][\w.]*")
@@ -154,7 +156,10 @@ def place(case: Case, project: Project) -> tuple[str, int]:
         for match in pattern.finditer(case.text):
             if path := project.own(match["path"]):
                 best = (path, int(match["line"]))
-    return best if best[0] else ("", 0)
+    if not best[0]:
+        frames = ((project.own(m["path"]), m["line"]) for m in PLACE_JS.finditer(case.text))
+        best = next(((path, int(line)) for path, line in frames if path), ("", 0))
+    return best
 
 
 def of_exit(gate: GateDef, done: Completed) -> Finding:

@@ -85,9 +85,10 @@ def _chunks(path: Path | None) -> Iterator[bytes]:
         raise BadReport("no report was written") from None
     except OSError as error:
         raise BadReport(f"the report is no plain file: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise BadReport("the report is no plain file")
     with os.fdopen(handle, "rb") as source:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise BadReport("the report is no plain file")
         size = 0
         while chunk := source.read(CHUNK):
             size += len(chunk)
