@@ -92,13 +92,13 @@ def test_empty_parts_say_so() -> None:
     ):
         assert text in prompt
     assert HEADS[-1] not in prompt
-    assert "another approach" not in prompt
+    assert "Another approach" not in prompt
 
 
 @pytest.mark.parametrize("pattern", [REPEAT, CYCLE, STAGNATION, IDLE, THRASH])
 def test_a_near_pattern_asks_for_another_approach(pattern: str) -> None:
     prompt = render(replace(PLAIN, nudge=pattern), SHIPPED)
-    assert "## Take another approach" in prompt
+    assert "## Another approach" in prompt
     assert NEAR[pattern] in prompt
 
 

@@ -27,7 +27,7 @@ PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     ),
     "nudge": ("pattern", "meaning"),
 }  # fmt: skip
-NEEDED = {"anchor": ("goal", "gates", "feedback"), "nudge": ()}  # without them nothing can succeed
+NEEDED = {"anchor": ("goal",), "nudge": ()}  # without it nothing can succeed
 
 NEAR = {
     "repeat": "exactly the same failures came back",
