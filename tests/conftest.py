@@ -121,7 +121,9 @@ class Project:
     root: Path
     env: Mapping[str, str] = field(default_factory=dict)
 
-    def donewhen(self, *args: str, cwd: str = ".", stdin: bytes | None = None, **env: str) -> Ran:
+    def donewhen(
+        self, *args: str, cwd: str = ".", stdin: bytes | str | None = None, **env: str
+    ) -> Ran:
         """Run the real command line in this repository."""
         done = subprocess.run(
             [sys.executable, "-m", "donewhen", *args],
@@ -132,7 +134,11 @@ class Project:
             capture_output=True,
             timeout=240,
         )
-        return Ran(done.returncode, done.stdout.decode(), done.stderr.decode("utf-8", "replace"))
+        return Ran(
+            done.returncode,
+            done.stdout.decode("utf-8", "replace"),
+            done.stderr.decode("utf-8", "replace"),
+        )
 
     def run(self, goal: str, script: Path | str, *args: str, **env: str) -> Ran:
         """`donewhen run --yes --json` with a scripted agent."""

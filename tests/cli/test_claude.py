@@ -23,11 +23,18 @@ def driven(
     steps: Sequence[Step],
     *args: str,
     after: Step | None = None,
-    **env: str,
+    env: dict[str, str] | None = None,
 ) -> tuple[dict[str, Any], ModelServer]:
     with ModelServer(steps, after) as server:
         ran = project.donewhen(
-            "run", GOAL, "--agent", "claude", "--yes", "--json", *args, **{**cli(server.url), **env}
+            "run",
+            GOAL,
+            "--agent",
+            "claude",
+            "--yes",
+            "--json",
+            *args,
+            **{**cli(server.url), **(env or {})},
         )
     assert ran.out, ran.err
     result: dict[str, Any] = ran.json()
@@ -110,7 +117,7 @@ def test_nobody_answers(project: Project, claude_cli: Cli) -> None:
 
 def test_started_with_the_marks_of_a_running_session(project: Project, claude_cli: Cli) -> None:
     nested = {"CLAUDECODE": "1", "CLAUDE_CODE_ENTRYPOINT": "cli", "CLAUDE_CODE_SSE_PORT": "1"}
-    result, _ = driven(project, claude_cli, [edit(FIX), text("ok")], **nested)
+    result, _ = driven(project, claude_cli, [edit(FIX), text("ok")], env=nested)
     assert result["reason"] == "gates-passed"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -213,6 +214,44 @@ def test_tests_that_pass_by_an_ignored_file_fail_in_the_clean_room(
     result = project.run(GOAL, script(hack), "--max-iter", "1").expect(1)
     assert result.json()["reason"] == "max-iterations"
     assert "deciding verdict (clean room): fail" in result.err
+
+
+LINKED = 'version = 1\n[workspace]\nlink = ["node_modules"]\ncopy = [".env"]\nsetup = ["touch made-by-setup"]\n'
+
+
+def linked(project: Project) -> Project:
+    """A project with an ignored folder to share, an ignored file to copy, and a set-up command."""
+    project.write(
+        {
+            "donewhen.toml": LINKED,
+            ".gitignore": "__pycache__/\nnode_modules/\n.env\nmade-by-setup\n",
+            "node_modules/lib.js": "1\n",
+            ".env": "PORT=1\n",
+            "tests/test_env.py": "import os\n\n\ndef test_env():\n    assert open('.env').read() == 'PORT=1\\n'\n"
+            "    assert os.path.exists('node_modules/lib.js')\n    assert os.path.exists('made-by-setup')\n",
+        }
+    )
+    project.commit()
+    return project
+
+
+def test_setup_copy_and_link_reach_worktree_and_clean_room_but_not_the_result(
+    project: Project, script: Script
+) -> None:
+    (linked(project).root / "made-by-setup").touch()
+    result = ends(project, script({"write": FIX}), "gates-passed", 0)
+    assert (project.worktree(result["run"]) / "node_modules").is_symlink()
+    project.donewhen("inbox", "accept", result["run"]).expect(0)
+    changed = project.git("diff-tree", "-r", "--name-only", "--no-commit-id", "HEAD").splitlines()
+    assert changed == ["src/calc/__init__.py"]
+
+
+def test_a_change_through_a_link_is_found(project: Project, script: Script) -> None:
+    (linked(project).root / "made-by-setup").touch()
+    turn = {"write": FIX, "run": "echo evil >> node_modules/lib.js"}
+    result = ends(project, script(turn), "integrity", 1, "--max-iter", "1")
+    why = project.donewhen("why", result["run"]).expect(0).out
+    assert "node_modules" in why
 
 
 def test_an_agent_that_moves_a_branch_of_the_user(project: Project, script: Script) -> None:
@@ -471,3 +510,75 @@ def test_the_banner_has_at_most_eight_lines(project: Project, script: Script) ->
     assert len(banner) <= 8
     for word in ("goal", "base", "where", "gates", "done", "caps", "agent"):
         assert any(line.startswith(word) for line in banner)
+
+
+# -- where it works, and what it shows ---------------------------------------------------------------
+
+
+def test_in_place_works_in_the_checkout_and_moves_no_branch(
+    project: Project, script: Script
+) -> None:
+    head = project.git("rev-parse", "HEAD")
+    ran = project.run(GOAL, script({"write": FIX}), "--in-place").expect(0)
+    assert ran.json()["branch"] == ""
+    assert "a + b" in project.read("src/calc/__init__.py")
+    assert project.git("rev-parse", "HEAD") == head
+    assert project.git("worktree", "list").count("\n") == 0
+    assert (
+        project.git("rev-parse", f"refs/donewhen/{ran.json()['run']}/1^{{tree}}")
+        == ran.json()["tree"]
+    )
+    project.donewhen("inbox", "accept", ran.json()["run"]).expect(0)
+
+
+def test_on_a_terminal_it_counts_down_and_shows_one_moving_line(
+    project: Project, script: Script
+) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    command = [
+        sys.executable,
+        "-m",
+        "donewhen",
+        "run",
+        GOAL,
+        "--agent",
+        f"scripted:{script({'write': FIX})}",
+    ]
+    process = subprocess.Popen(
+        command, cwd=project.root, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(ours, 4096)
+        except OSError:  # the terminal is closed with its last process
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(ours)
+    assert process.wait(60) == 0, shown
+    assert b"starting in 3 s" in shown
+    assert b"gates-passed (exit 0)" in shown
+    assert b"\x1b[" in shown
+
+
+def test_output_that_nobody_reads_stops_nothing(project: Project, script: Script) -> None:
+    command = (
+        f"{sys.executable} -m donewhen run '{GOAL}' --agent scripted:{script({'write': FIX})} --yes"
+    )
+    for nobody in ("2>&1 >&- | true", ">&- 2>&-"):
+        subprocess.run(["sh", "-c", f"{command} {nobody}"], cwd=project.root, check=False)
+    runs = project.donewhen("status", "--json").expect(0).json()["runs"]
+    assert [r["reason"] for r in runs] == ["gates-passed"] * 2
+
+
+@pytest.mark.parametrize("env", [{"LC_ALL": "C"}, {"PYTHONIOENCODING": "cp1252"}, {"TERM": "dumb"}])
+def test_odd_locales_stop_nothing(project: Project, script: Script, env: dict[str, str]) -> None:
+    turn = {"write": FIX, "say": "fertig ✓ 漢字 🎉"}
+    project.run("räume auf 🎉", script(turn), **env).expect(0)
+    project.donewhen("inbox", **env).expect(0)
+    project.donewhen("why", **env).expect(0)

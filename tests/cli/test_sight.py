@@ -19,6 +19,8 @@ name = "calc"
 version = "1"
 [tool.hatch.build.targets.wheel]
 packages = ["src/calc"]
+[tool.hatch.build]
+dev-mode-dirs = ["src"]
 [tool.pytest.ini_options]
 """
 BREAK = {"src/calc/__init__.py": "def add(a, b):\n    return None\n"}

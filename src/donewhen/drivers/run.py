@@ -87,7 +87,9 @@ def _opened(run_id: str, repo: Repo, plan: Plan, base: Base) -> Run:
         base=base,
         journal=Journal.open(layout.journal(run_id), layout.mirror_journal(run_id)),
         evidence=Evidence(layout.run(run_id), secrets(repo.environ)),
-        workspace=Workspace(repo.git, place, run_id, base, layout.index(run_id)),
+        workspace=Workspace(
+            repo.git, place, run_id, base, layout.index(run_id), plan.provision.link
+        ),
     )
 
 

@@ -130,14 +130,16 @@ def link_signature(source: Path, links: tuple[str, ...]) -> str:
 class Workspace:
     """One run's checkout: a linked worktree, or the user's own with `in_place`."""
 
-    def __init__(self, git: Git, path: Path, run: str, base: Base, index: Path) -> None:
+    def __init__(
+        self, git: Git, path: Path, run: str, base: Base, index: Path, links: tuple[str, ...] = ()
+    ) -> None:
         self.git = git  # of the user's checkout
         self.path = path
         self.run = run
         self.base = base
         self.in_place = path == git.root
         self.here = git if self.in_place else git.at(path)
-        self.keeper = TreeKeeper(self.here, index)
+        self.keeper = TreeKeeper(self.here, index, () if self.in_place else links)
         self._last = ""  # the newest pinned commit, once this process has made one
 
     def create(self) -> bool:

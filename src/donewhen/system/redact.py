@@ -6,7 +6,9 @@ import re
 from collections.abc import Mapping
 
 NAMES = re.compile(
-    r"(KEY|TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIALS?|COOKIE|DSN|DATABASE_URL)(_|$|\d)", re.I
+    r"((^|_|API|ACCESS|PRIVATE|MASTER|SIGNING)KEY|TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIALS?"
+    r"|COOKIE|(^|_)DSN|DATABASE_URL)(_|$|\d)",
+    re.I,
 )
 SHORTEST = 8  # shorter values would blank out ordinary words
 MARK = b"[redacted]"

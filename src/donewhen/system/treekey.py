@@ -32,11 +32,16 @@ LOCK_WAIT_S = 120.0
 
 
 class TreeKeeper:
-    """Keys one working tree again and again, cheaply, in an index file of its own."""
+    """Keys one working tree again and again, cheaply, in an index file of its own.
 
-    def __init__(self, git: Git, index: Path) -> None:
+    `links` are paths that we put into the tree as symlinks; a `node_modules/` in .gitignore does
+    not match a symlink, and they are nobody's work.
+    """
+
+    def __init__(self, git: Git, index: Path, links: tuple[str, ...] = ()) -> None:
         self.git = git
         self.index = index
+        self._links = links
         self._env = {"GIT_INDEX_FILE": str(index)}
 
     def key(self) -> str:
@@ -55,6 +60,9 @@ class TreeKeeper:
         if not self.index.exists():
             self._seed()
         self._add()
+        if self._links:  # git refuses an exclude that names an ignored path exactly
+            names = "\0".join(self._links).encode("utf-8", "surrogateescape")
+            self._git("update-index", "--force-remove", "-z", "--stdin", input=names)
         self._derived()
         tree = self._git("write-tree").decode().strip()
         self.index.chmod(0o600)  # git writes it anew with the user's umask
@@ -123,5 +131,5 @@ class TreeKeeper:
     def _path(self, name: bytes) -> Path:
         return self.git.root / os.fsdecode(name)
 
-    def _git(self, *args: str) -> bytes:
-        return self.git.run(*EXACT, *args, env=self._env)
+    def _git(self, *args: str, input: bytes = b"") -> bytes:
+        return self.git.run(*EXACT, *args, input=input, env=self._env)

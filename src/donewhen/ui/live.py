@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,12 +32,18 @@ def watcher(run: str) -> Iterator[Callable[[Progress], None]]:
         yield _plain
 
 
+def say(line: str) -> None:
+    """A line on standard error. Nobody reading it (`| head`) must not stop a run."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(line, err=True)
+
+
 def _plain(progress: Progress) -> None:
     if progress.kind != "agent":
-        click.echo(f"[{progress.iteration}] {progress.text}", err=True)
+        say(f"[{progress.iteration}] {progress.text}")
     else:
         for line in progress.text.splitlines():
-            click.echo(f"    | {line}", err=True)
+            say(f"    | {line}")
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def command(
     from donewhen.drivers.prepare import Options, prepare
     from donewhen.drivers.repo import open_repo
     from donewhen.drivers.run import start
-    from donewhen.ui.live import countdown, watcher
+    from donewhen.ui.live import countdown, say, watcher
     from donewhen.ui.view import plan_lines, result_lines, run_object
 
     limits = limit_flags(
@@ -92,7 +92,7 @@ def command(
         ),
     )
     for line in plan_lines(plan):
-        click.echo(line, err=True)
+        say(line)
     if not yes and sys.stdin.isatty() and sys.stderr.isatty():
         countdown(3)
     run = start(repo, plan)
