@@ -41,6 +41,7 @@ class Turn:
 
     `turn` counts earlier invocations with a recorded outcome, from 0 (the scripted agent plays
     by it). `scratch` is a folder of the attempt, outside the tree, for files of the adapter.
+    `session` goes on with an earlier conversation, which had `before` on its meter.
     """
 
     cwd: Path
@@ -48,6 +49,8 @@ class Turn:
     turn: int
     scratch: Path
     run: str = ""
+    session: str = ""
+    before: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True)
@@ -81,14 +84,19 @@ class AgentEvent:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How the invocation ended, in the one taxonomy. `until`: epoch seconds for `limited`."""
+    """How the invocation ended, in the one taxonomy. `until`: epoch seconds for `limited`.
+
+    `usage` is what this invocation used. `cumulative_*` is the meter of `session` as the client
+    says it: what a next Turn of the same session is given as `before`.
+    """
 
     end: End
     usage: Usage = field(default_factory=Usage)
     until: float = 0.0
     detail: str = ""
     session: str = ""
-    cumulative_usd: float = 0.0  # as the client said it, for turning into deltas
+    cumulative_usd: float = 0.0
+    cumulative_tokens: int = 0
 
 
 class Parser(Protocol):

@@ -1,8 +1,7 @@
 """Claude Code: `claude -p` with the prompt on standard input, judged by its stream of JSON lines.
 
-How it ended is read from `is_error` of the last result (a run can have two), then from the exit
-code; never from `subtype`, which says "success" for a refused login. Text is looked at only in
-results that are errors, never in what the model wrote.
+How it ended is read from `is_error` of the last result (a run can have two: sub-agents work in the
+background), then from the exit code. What a result says is in claude_result.py.
 """
 
 from __future__ import annotations
@@ -10,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Any
 
+from donewhen.agents import INSTALL
 from donewhen.agents.base import (
     AgentEvent,
     AgentSpec,
@@ -23,43 +23,39 @@ from donewhen.agents.base import (
     Parser,
     Turn,
 )
-from donewhen.agents.stream import Lines, objects
+from donewhen.agents.claude_result import Meter, failure, items
+from donewhen.agents.stream import Lines, number, objects, record, words
 from donewhen.core.events import Usage
 from donewhen.errors import UsageError
 
-INSTALL = "npm install -g @anthropic-ai/claude-code"
 READ_ONLY_GIT = ("git status", "git diff", "git log", "git show")
-# What a running session sets; a nested client refuses to start, or answers for the outer one.
+# What a session of Claude Code sets for its tools and hooks (2.1.332, measured): a client started
+# in one would take itself for a part of it. What a person sets (CLAUDE_CONFIG_DIR, provider, limits,
+# CLAUDE_CODE_OAUTH_TOKEN) has other names and stays.
 NESTING = (
-    "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_SSE_PORT",
-    "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_PID", "CLAUDE_EFFORT", "CLAUDE_PROJECT_DIR",
-    "CLAUDE_ENV_FILE", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA",
+    "AI_AGENT", "CLAUDECODE", "CLAUDE_CODE_CHILD_NOTES_DIR", "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_MESSAGING_SOCKET",
+    "CLAUDE_CODE_MESSAGING_TOKEN", "CLAUDE_CODE_SESSION_ATTENDED", "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT", "CLAUDE_EFFORT", "CLAUDE_ENV_FILE", "CLAUDE_PID",
+    "CLAUDE_PLUGIN_DATA", "CLAUDE_PLUGIN_ROOT", "CLAUDE_PROJECT_DIR", "CLAUDE_SESSION_ID",
 )  # fmt: skip
-KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-# HTTP status of the API -> how it ended.
-STATUS: Mapping[int, End] = {
-    401: "auth",
-    403: "auth",
-    402: "credit",
-    429: "limited",
-    529: "overloaded",
-}
-# Error results without a status, by what they begin with or contain.
-SAID: tuple[tuple[str, End], ...] = (
-    (r"credit balance is too low", "credit"),
-    (r"invalid api key|not logged in|please run /login|oauth token", "auth"),
-    (r"(usage|session|weekly|5-hour) limit", "limited"),
-    (r"overloaded", "overloaded"),
-)
+# The same families under names that other versions use.
+NESTED = re.compile(r"CLAUDE_(CODE_(SESSION|CHILD|MESSAGING|BRIDGE)|BG|JOB|PLUGIN)_\w+")
+SIGNALLED = (130, 137, 143)
+SESSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,99}")  # goes back into argv one day
+OLD_LIMIT = re.compile(r"limit reached\|(\d{10})\b")  # older clients put the reset time there
 FILE_TOOLS = {
     "Write": "file_path",
     "Edit": "file_path",
     "MultiEdit": "file_path",
     "NotebookEdit": "notebook_path",
 }
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
 
 class Claude:
+    """`claude[:MODEL]`."""
+
     tool_events = True
 
     def __init__(self, spec: AgentSpec) -> None:
@@ -75,6 +71,8 @@ class Claude:
         argv = ["claude", "-p", "--output-format", "stream-json", "--verbose"]
         if self.spec.model:
             argv += ["--model", self.spec.model]
+        if turn.session:
+            argv += ["--resume", turn.session]
         env: dict[str, str] = {}
         if self.spec.permissions == "full":
             argv.append("--dangerously-skip-permissions")
@@ -82,132 +80,115 @@ class Claude:
                 env["IS_SANDBOX"] = "1"
         else:
             argv += ["--permission-mode", "acceptEdits", "--allowedTools", *self._allowed()]
-        unset = NESTING + (KEYS if self.spec.auth == "subscription" else ())
-        return Launch(tuple(argv), env, unset, turn.prompt)
+        return Launch(tuple(argv), env, self._unset(), turn.prompt)
 
     def _allowed(self) -> list[str]:
         commands = [c for c in self.spec.gate_commands if not c.startswith("sh:")]
         return [f"Bash({command}:*)" for command in (*commands, *READ_ONLY_GIT)]
 
+    def _unset(self) -> tuple[str, ...]:
+        also = {name for name in os.environ if NESTED.fullmatch(name)}
+        keys = KEYS if self.spec.auth == "subscription" else ()
+        return (*sorted(also.union(NESTING)), *keys)
+
     def parser(self, turn: Turn) -> Parser:
-        return Stream()
+        return Stream(turn.before)
 
 
 class Stream:
     """Events as they come; the last result decides."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Usage | None = None) -> None:
         self.lines = Lines()
+        self.meter = Meter(before or Usage())
         self.result: dict[str, Any] | None = None
+        self.at_work = False  # something came after the last result
         self.session = ""
-        self.tokens = 0
         self.resets_at = 0.0
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
         return [shown for event in objects(self.lines.feed(chunk)) for shown in self._take(event)]
 
     def _take(self, event: dict[str, Any]) -> list[AgentEvent]:
-        self.session = str(event.get("session_id") or self.session)
+        session = event.get("session_id")
+        if isinstance(session, str) and SESSION.fullmatch(session):
+            self.session = session
         match event.get("type"):
             case "result":
-                self.result = event
-                self.tokens = all_tokens(event) or self.tokens + tokens(event.get("usage"))
+                self.result, self.at_work = event, False
+                self.meter.result(event)
             case "assistant":
-                return list(_shown(event))
+                self.at_work = True
+                message = record(event.get("message"))
+                self.meter.message(message)
+                return list(_shown(message))
             case "rate_limit_event":
-                info = event.get("rate_limit_info") or event
-                if isinstance(info, dict) and info.get("status") == "rejected":
-                    self.resets_at = _number(info.get("resetsAt"))
+                info = record(event.get("rate_limit_info"))
+                rejected = info.get("status") == "rejected"
+                self.resets_at = number(info.get("resetsAt")) if rejected else 0.0
+            case "system" if event.get("subtype") == "api_retry":
+                return [AgentEvent("info", _retry(event))]
         return []
 
     def finish(self, done: Finished, stderr_tail: str) -> Outcome:
         for event in objects(self.lines.last()):
             self._take(event)
-        cost = _number(self.result.get("total_cost_usd")) if self.result else 0.0
-        end, until, detail = self._how(done, stderr_tail.strip()[-500:])
-        usage = Usage(cost, self.tokens, self.result is not None)
-        return Outcome(end, usage, until, detail, self.session, cost)
+        end, detail = self._how(done, words(stderr_tail.strip()[-500:]))
+        usd, tokens = self.meter.reading()
+        return Outcome(
+            end,
+            self.meter.used(),
+            self._until(detail) if end == "limited" else 0.0,
+            detail,
+            self.session,
+            usd,
+            tokens,
+        )
 
-    def _how(self, done: Finished, errors: str) -> tuple[End, float, str]:
+    def _how(self, done: Finished, errors: str) -> tuple[End, str]:
         if done.spawn_error:
-            return "spawn", 0.0, done.spawn_error
-        if self.result is not None and not self.result.get("is_error"):
-            return "worked", 0.0, ""
-        if done.timed_out:
-            return "timeout", 0.0, errors
-        if done.silent:
-            return "hang", 0.0, errors
-        if self.result is not None:
-            return self._error(self.result)
-        if done.code < 0 or done.code in (130, 137, 143):
-            return "crashed", 0.0, errors or f"ended by signal, exit {done.code}"
-        return "protocol", 0.0, errors or f"exit {done.code} without a result"
+            return "spawn", words(done.spawn_error)
+        cut = _cut(done)
+        if self.result is None or (self.at_work and cut):
+            if cut:
+                return cut, errors or f"ended before its result, exit {done.code}"
+            return "protocol", errors or f"exit {done.code} without a result"
+        if not self.result.get("is_error"):
+            if done.code and not cut:
+                return "crashed", errors or f"exit {done.code} after a good result"
+            return "worked", ""
+        end, said = failure(self.result)
+        return (cut or end if end == "crashed" else end), said
 
-    def _error(self, result: dict[str, Any]) -> tuple[End, float, str]:
-        said = str(result.get("result") or "; ".join(map(str, result.get("errors") or ())))[:500]
-        status = result.get("api_error_status")
-        if str(result.get("subtype", "")).startswith(("error_max_turns", "error_max_budget")):
-            return "worked", 0.0, said  # a cap of the client's own: what it did is judged
-        if isinstance(status, int) and status in STATUS:
-            end = STATUS[status]
-        elif isinstance(status, int) and status >= 500:
-            end = "overloaded"
-        else:
-            end = self._by_text(result, said)
-        return end, self.resets_at if end == "limited" else 0.0, said
-
-    def _by_text(self, result: dict[str, Any], said: str) -> End:
-        for pattern, end in SAID:
-            if re.search(pattern, said, re.I):
-                return end
-        if result.get("subtype") == "error_during_execution":
-            return "crashed"
-        if result.get("terminal_reason") == "api_error" and result.get("api_error_status") is None:
-            return "overloaded"  # nobody answered: the network, not the work
-        return "protocol"
+    def _until(self, said: str) -> float:
+        old = OLD_LIMIT.search(said)
+        return self.resets_at or (float(old[1]) if old else 0.0)
 
 
-def _shown(event: dict[str, Any]) -> list[AgentEvent]:
-    content = (event.get("message") or {}).get("content")
-    found = []
-    for block in content if isinstance(content, list) else ():
-        if not isinstance(block, dict):
-            continue
-        if block.get("type") == "text" and block.get("text"):
-            found.append(AgentEvent("say", str(block["text"])))
+def _cut(done: Finished) -> End | None:
+    """How it was ended from outside, if it was."""
+    if done.timed_out:
+        return "timeout"
+    if done.silent:
+        return "hang"
+    return "crashed" if done.code < 0 or done.code in SIGNALLED else None
+
+
+def _retry(event: dict[str, Any]) -> str:
+    why = int(number(event.get("error_status"))) or words(event.get("error"), 200) or "no answer"
+    attempt, of = (int(number(event.get(name))) for name in ("attempt", "max_retries"))
+    return f"the API says {why}: try {attempt} of {of}"
+
+
+def _shown(message: dict[str, Any]) -> Iterator[AgentEvent]:
+    for block in map(record, items(message.get("content"))):
+        if block.get("type") == "text" and (said := words(block.get("text"))):
+            yield AgentEvent("say", said)
         elif block.get("type") == "tool_use":
-            found.append(_tool(str(block.get("name")), block.get("input") or {}))
-    return found
+            yield _tool(words(block.get("name"), 200), record(block.get("input")))
 
 
 def _tool(name: str, given: dict[str, Any]) -> AgentEvent:
-    path = str(given.get(FILE_TOOLS.get(name, ""), ""))
-    what = str(given.get("command") or path or given.get("description") or "")
+    path = words(given.get(FILE_TOOLS.get(name, "")))
+    what = words(given.get("command")) or path or words(given.get("description"))
     return AgentEvent("tool", f"{name} {what}".strip(), (path,) if path else ())
-
-
-def all_tokens(result: dict[str, Any]) -> int:
-    """Tokens of the session so far, sub-agents included: modelUsage is cumulative, usage is not."""
-    names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
-    models = result.get("modelUsage")
-    rows = models.values() if isinstance(models, dict) else ()
-    return sum(
-        int(_number(row.get(name))) for row in rows if isinstance(row, dict) for name in names
-    )
-
-
-def tokens(usage: Any) -> int:
-    """Tokens that one result names, cache reads included."""
-    if not isinstance(usage, dict):
-        return 0
-    names = (
-        "input_tokens",
-        "output_tokens",
-        "cache_creation_input_tokens",
-        "cache_read_input_tokens",
-    )
-    return sum(int(_number(usage.get(name))) for name in names)
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

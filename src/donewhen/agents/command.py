@@ -1,4 +1,7 @@
-"""Any program as an agent: the prompt on standard input, in the run's folder, ended by its exit."""
+"""Any program as an agent: the prompt on standard input, in the run's folder, ended by its exit.
+
+It has no stream that names what it touches, so its words are shown and never interpreted.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,20 @@ import shutil
 from pathlib import Path
 
 from donewhen.agents.base import AgentEvent, AgentSpec, Finished, Launch, Outcome, Parser, Turn
-from donewhen.agents.stream import Lines
+from donewhen.agents.stream import Lines, words
 from donewhen.errors import UsageError
+
+NOT_STARTED = (126, 127)  # what a shell answers for a command that it cannot execute or find
 
 
 class Command:
+    """`command:CMD`. Exit 0 is `worked`: with nothing done and nothing said the gates see that."""
+
     tool_events = False
 
     def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec
-        try:
-            self.argv = tuple(shlex.split(spec.model))
-        except ValueError as error:
-            raise _bad(spec.model, str(error)) from error
-        if not self.argv:
-            raise _bad(spec.model, "there is no command")
-        if "/" in self.argv[0]:  # relative to where the user is, not to the worktree
-            self.argv = (str(Path(self.argv[0]).absolute()), *self.argv[1:])
+        self.argv = _split(spec.model)
 
     def locate(self) -> str:
         found = shutil.which(self.argv[0], path=os.environ.get("PATH"))
@@ -46,22 +46,42 @@ class Plain:
         self.lines = Lines(cap=1 << 16)
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
-        texts = (line.decode("utf-8", "replace").rstrip() for line in self.lines.feed(chunk))
-        return [AgentEvent("say", text) for text in texts if text]
+        return [AgentEvent("say", text) for line in self.lines.feed(chunk) if (text := _seen(line))]
 
     def finish(self, done: Finished, stderr_tail: str) -> Outcome:
-        last = stderr_tail.strip()[-500:]
-        if done.spawn_error or done.code in (126, 127):
-            return Outcome("spawn", detail=done.spawn_error or last)
+        detail = words(stderr_tail.strip()[-500:])
+        if done.spawn_error or done.code in NOT_STARTED:
+            return Outcome("spawn", detail=words(done.spawn_error) or detail or f"exit {done.code}")
         if done.timed_out:
-            return Outcome("timeout")
+            return Outcome("timeout", detail=detail)
         if done.silent:
-            return Outcome("hang")
-        return (
-            Outcome("worked")
-            if done.code == 0
-            else Outcome("crashed", detail=last or f"exit {done.code}")
-        )
+            return Outcome("hang", detail=detail)
+        if done.code == 0:
+            return Outcome("worked")
+        return Outcome("crashed", detail=detail or f"exit {done.code}")
+
+
+def anchored(text: str, base: Path) -> str:
+    """The command with a program named by path (`./agent.sh`) made absolute. Raises UsageError."""
+    program, *rest = _split(text)
+    if "/" in program:
+        program = os.path.normpath(base / program)
+    return shlex.join([program, *rest])
+
+
+def _split(text: str) -> tuple[str, ...]:
+    try:
+        argv = tuple(shlex.split(text))
+    except ValueError as error:
+        raise _bad(text, str(error)) from error
+    if not argv or not argv[0]:
+        raise _bad(text, "there is no command")
+    return argv
+
+
+def _seen(line: bytes) -> str:
+    """What a terminal would show of a line: after the last carriage return."""
+    return words(line.decode("utf-8", "replace").rstrip().rsplit("\r", 1)[-1])
 
 
 def _bad(text: str, what: str) -> UsageError:

@@ -1,16 +1,14 @@
 """The scripted agent: plays a JSON script, one turn an invocation. Deterministic, and a real process.
 
-{"version": 1, "turns": [{"say", "write", "delete", "patch", "run", "sleep", "usage", "end",
-"until"}], "after": "idle" | "repeat"}
+Which turn is played is the number of earlier invocations with a recorded outcome (Turn.turn). The
+file's form is in script.py; what it does, player.py does in a process of its own.
 """
 
 from __future__ import annotations
 
-import json
 import sys
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from donewhen.agents.base import (
     AgentEvent,
@@ -22,28 +20,23 @@ from donewhen.agents.base import (
     Parser,
     Turn,
 )
-from donewhen.agents.stream import Lines, objects
+from donewhen.agents.script import check
+from donewhen.agents.stream import Lines, number, objects, record, words
 from donewhen.core.events import Usage
 from donewhen.errors import UsageError
 
 PLAYER = Path(__file__).parent / "player.py"
-KEYS: dict[str, type | tuple[type, ...]] = {
-    "say": str,
-    "write": dict,
-    "delete": list,
-    "patch": str,
-    "run": str,
-    "sleep": (int, float),
-    "usage": dict,
-    "end": str,
-    "until": str,
-}
+SHOWN = ("say", "tool", "error")
 
 
 class Scripted:
+    """`scripted:FILE`."""
+
     tool_events = True
 
     def __init__(self, spec: AgentSpec) -> None:
+        if not spec.model:
+            raise UsageError("--agent scripted names no script", hint="Type: --agent scripted:FILE")
         self.spec = spec
         self.file = Path(spec.model).absolute()
 
@@ -52,6 +45,7 @@ class Scripted:
         return sys.executable
 
     def launch(self, turn: Turn) -> Launch:
+        # -I -S: neither the tree that is worked on nor a site package may answer for a module.
         return Launch(
             argv=(sys.executable, "-I", "-S", str(PLAYER), str(self.file), str(turn.turn)),
             stdin=turn.prompt,
@@ -62,74 +56,44 @@ class Scripted:
 
 
 class Played:
-    """Reads what the player says it did."""
+    """Reads what the player says it did; its word on how it ended is the script's."""
 
     def __init__(self) -> None:
         self.lines = Lines()
         self.end: dict[str, Any] | None = None
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
-        events = []
-        for said in objects(self.lines.feed(chunk)):
-            if said.get("type") == "end":
-                self.end = said
-            elif said.get("type") in {"say", "tool", "error"}:
-                paths = tuple(map(str, said.get("paths", ())))
-                events.append(AgentEvent(said["type"], str(said.get("text", "")), paths))
-        return events
+        return [e for said in objects(self.lines.feed(chunk)) if (e := self._take(said))]
+
+    def _take(self, said: dict[str, Any]) -> AgentEvent | None:
+        kind = said.get("type")
+        if kind == "end" and said.get("end") in get_args(End):
+            self.end = said
+        if kind not in SHOWN:
+            return None
+        paths = said.get("paths")
+        touched = tuple(map(words, paths)) if isinstance(paths, list) else ()
+        return AgentEvent(str(kind), words(said.get("text")), touched)
 
     def finish(self, done: Finished, stderr_tail: str) -> Outcome:
+        for said in objects(self.lines.last()):
+            self._take(said)
+        detail = words(stderr_tail.strip()[-500:])
         if done.spawn_error:
-            return Outcome("spawn", detail=done.spawn_error)
+            return Outcome("spawn", detail=words(done.spawn_error))
         if self.end is not None:
-            usage = self.end.get("usage") or {}
-            used = Usage(float(usage.get("usd", 0)), int(usage.get("tokens", 0)), bool(usage))
-            return Outcome(
-                self.end["end"], used, float(self.end.get("until", 0)), self.end.get("detail", "")
-            )
+            return self._said(self.end)
         if done.timed_out:
-            return Outcome("timeout")
+            return Outcome("timeout", detail=detail)
         if done.silent:
-            return Outcome("hang")
-        return Outcome("crashed", detail=stderr_tail.strip()[-500:] or f"exit {done.code}")
+            return Outcome("hang", detail=detail)
+        return Outcome("crashed", detail=detail or f"exit {done.code} without an end")
 
-
-def check(file: Path) -> None:
-    """Raises UsageError naming file, turn and key of the first thing that is wrong."""
-    hint = 'A script is {"version": 1, "turns": [{"say": "...", "write": {"path": "text"}}]}'
-
-    def bad(what: str) -> UsageError:
-        return UsageError(f"script {file}: {what}", hint=hint)
-
-    try:
-        script = json.loads(file.read_bytes())
-    except OSError as error:
-        raise bad(error.strerror or str(error)) from error
-    except ValueError as error:
-        raise bad(f"no JSON: {error}") from error
-    if not isinstance(script, dict) or script.get("version") != 1:
-        raise bad("version must be 1")
-    if unknown := script.keys() - {"version", "turns", "after"}:
-        raise bad(f"unknown key {sorted(unknown)[0]!r}")
-    if script.get("after", "idle") not in {"idle", "repeat"}:
-        raise bad(f"after must be idle or repeat, not {script['after']!r}")
-    turns = script.get("turns")
-    if not isinstance(turns, list):
-        raise bad("turns must be a list")
-    for number, turn in enumerate(turns, 1):
-        if what := _wrong(turn):
-            raise bad(f"turn {number}: {what}")
-
-
-def _wrong(turn: Any) -> str:
-    if not isinstance(turn, dict):
-        return "must be an object"
-    for key, value in turn.items():
-        if key not in KEYS:
-            near = get_close_matches(key, KEYS, n=1)
-            return f"unknown key {key!r}{f' (did you mean {near[0]}?)' if near else ''}"
-        if not isinstance(value, KEYS[key]) or isinstance(value, bool):
-            return f"{key} has the wrong type"
-    if turn.get("end", "worked") not in get_args(End):
-        return f"end {turn['end']!r} is none of {', '.join(get_args(End))}"
-    return ""
+    def _said(self, end: dict[str, Any]) -> Outcome:
+        usage = record(end.get("usage"))
+        return Outcome(
+            cast(End, end["end"]),
+            Usage(number(usage.get("usd")), int(number(usage.get("tokens"))), bool(usage)),
+            number(end.get("until")),
+            words(end.get("detail")),
+        )

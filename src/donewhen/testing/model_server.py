@@ -3,92 +3,95 @@
     with ModelServer([write("a.py", "x = 1\n"), text("done")]) as server:
         ...  # ANTHROPIC_BASE_URL=server.url
 
-Each request takes the next step of the script; after the last one, `after` says what comes.
-Speaks the Anthropic Messages API, streamed. From a shell: python -m donewhen.testing.model_server
-SCRIPT.json prints its port and serves until it is ended.
+Each request takes the next step of the script (model_script.py); DIALECTS says which APIs are spoken.
+From a shell: `python -m donewhen.testing.model_server SCRIPT.json` prints its port and serves until
+it is ended.
 """
 
 from __future__ import annotations
 
 import json
-import re
+import socket
+import struct
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
-ERRORS = {
-    400: "invalid_request_error",
-    401: "authentication_error",
-    402: "billing_error",
-    403: "permission_error",
-    404: "not_found_error",
-    429: "rate_limit_error",
-    500: "api_error",
-    529: "overloaded_error",
-}
+from donewhen.testing import anthropic_api
+from donewhen.testing.model_script import (
+    Route,
+    Script,
+    Step,
+    bash,
+    edit,
+    fail,
+    read,
+    read_file,
+    text,
+    write,
+)
+
+CUT_AFTER = 3  # events of a stream that are sent before a `cut`
+# "RST": closing with this option set drops the connection instead of ending it in good order.
+ABORT = struct.pack("ii", 1, 0)
+
+
+class Dialect(Protocol):
+    """One API: see anthropic_api.py. A whole request body is a JSON object."""
+
+    def prompt(self, body: dict[str, Any]) -> str: ...
+    def messages(self, body: dict[str, Any]) -> str: ...
+    def error(self, status: int, message: str) -> dict[str, Any]: ...
+    def other(self, path: str) -> dict[str, Any] | None: ...
+    def whole(self, step: Step, body: dict[str, Any]) -> dict[str, Any]: ...
+    def events(self, step: Step, body: dict[str, Any]) -> Iterator[dict[str, Any]]: ...
+
+
+# Path of the API -> how it is spoken. Responses and chat completions go here.
+DIALECTS: Mapping[str, Dialect] = {anthropic_api.PATH: anthropic_api}
 
 
 @dataclass(frozen=True)
-class Step:
-    """One answer: `tool` with `input`, or `text`, or a failure (`status`, `drop`, `cut`).
+class Seen:
+    """One request as it came: for asking what a client really sent."""
 
-    `when` is a regular expression that the request's text must match for this step to be taken;
-    `delay` seconds come before the answer; `tokens` are (input, output).
-    """
-
-    text: str = ""
-    tool: str = ""
-    input: dict[str, Any] = field(default_factory=dict)
-    status: int = 200
-    message: str = ""
-    drop: bool = False
-    cut: bool = False
-    delay: float = 0.0
-    tokens: tuple[int, int] = (100, 20)
-    when: str = ""
-
-
-def text(said: str, **more: Any) -> Step:
-    """The model says something and ends its turn."""
-    return Step(text=said, **more)
-
-
-def write(path: str, content: str, **more: Any) -> Step:
-    """The model writes a file (an absolute path, as the client wants it)."""
-    return Step(tool="Write", input={"file_path": path, "content": content}, **more)
-
-
-def bash(command: str, **more: Any) -> Step:
-    """The model runs a command."""
-    return Step(tool="Bash", input={"command": command, "description": "run"}, **more)
-
-
-def fail(status: int, message: str = "refused by the script", **more: Any) -> Step:
-    """The API answers with an error, in its own shape."""
-    return Step(status=status, message=message, **more)
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
 
 
 class ModelServer:
-    """Serves the steps in order; `requests` keeps every body that came."""
+    """Serves a script. `requests` keeps the bodies that asked the model, `log` every request."""
 
-    def __init__(self, steps: Sequence[Step], after: Step | None = None) -> None:
-        self.steps = list(steps)
-        self.after = after or text("Done.")
+    def __init__(
+        self,
+        steps: Sequence[Step] | Script = (),
+        after: Step | None = None,
+        routes: Sequence[Route] = (),
+    ) -> None:
+        self.script = steps if isinstance(steps, Script) else Script(steps, after, routes)
         self.requests: list[dict[str, Any]] = []
+        self.log: list[Seen] = []
         self._lock = threading.Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._server = Server(("127.0.0.1", 0), handler(self))
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.05,), daemon=True
+        )
+
+    @property
+    def port(self) -> int:
+        return int(self._server.server_address[1])
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> ModelServer:
         self._thread.start()
@@ -104,18 +107,26 @@ class ModelServer:
         self._server.server_close()
         self._thread.join()
 
-    def take(self, body: dict[str, Any]) -> Step:
-        """The step for a request: the first one left whose `when` matches."""
-        said = json.dumps(body.get("messages", []))
+    def see(self, seen: Seen) -> None:
+        with self._lock:
+            self.log.append(seen)
+
+    def take(self, dialect: Dialect, body: dict[str, Any]) -> Step:
+        """The step for a request that asks the model."""
         with self._lock:
             self.requests.append(body)
-            for index, step in enumerate(self.steps):
-                if not step.when or re.search(step.when, said):
-                    return self.steps.pop(index)
-        return self.after
+            return self.script.take(dialect.prompt(body), dialect.messages(body))
 
 
-def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False  # a client that hangs must not hold up the end of a test
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away in the middle is what tests are about, not news."""
+
+
+def handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
@@ -123,99 +134,102 @@ def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
             return
 
         def do_HEAD(self) -> None:
+            self._body()
             self.send_response(200)
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        do_GET = do_HEAD
+        def do_GET(self) -> None:
+            self._body()
+            self._unasked()
 
         def do_POST(self) -> None:
-            size = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(size) or b"{}")
-            if not self.path.startswith("/v1/messages") or "count_tokens" in self.path:
-                return self._json(200, {"input_tokens": 10})
-            step = server.take(body)
+            body = self._body()
+            path = self.path.partition("?")[0]
+            if path not in DIALECTS:
+                return self._unasked()
+            dialect = DIALECTS[path]
+            step = server.take(dialect, body)
             time.sleep(step.delay)
-            if step.drop:
-                self.connection.close()
-                return None
-            if step.status != 200:
-                kind = ERRORS.get(step.status, "api_error")
-                error = {"type": "error", "error": {"type": kind, "message": step.message}}
-                return self._json(step.status, error)
-            return self._stream(step, body)
+            if step.drop or (step.cut and not body.get("stream")):
+                return self._drop()
+            if step.status != 200 or step.raw:
+                said = step.raw or json.dumps(dialect.error(step.status, step.message))
+                return self._answer(step.status, said.encode(), step.headers)
+            if not body.get("stream"):
+                return self._answer(
+                    200, json.dumps(dialect.whole(step, body)).encode(), step.headers
+                )
+            return self._stream(step, dialect.events(step, body))
 
-        def _json(self, status: int, value: dict[str, Any]) -> None:
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
+        def _body(self) -> dict[str, Any]:
+            data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            try:
+                body = json.loads(data or b"{}")
+            except ValueError:
+                body = {}
+            body = body if isinstance(body, dict) else {}
+            server.see(Seen(self.command, self.path, dict(self.headers.items()), body))
+            return body
+
+        def _unasked(self) -> None:
+            for dialect in DIALECTS.values():
+                if (found := dialect.other(self.path)) is not None:
+                    return self._answer(200, json.dumps(found).encode(), {})
+            missing = json.dumps(anthropic_api.error(404, f"no such path: {self.path}"))
+            return self._answer(404, missing.encode(), {})
+
+        def _drop(self) -> None:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, ABORT)
+            self.close_connection = True
+
+        def _answer(self, status: int, data: bytes, headers: Mapping[str, str]) -> None:
+            self._head(status, "application/json", {**headers, "Content-Length": str(len(data))})
             self.wfile.write(data)
 
-        def _stream(self, step: Step, body: dict[str, Any]) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/event-stream")
-            self.send_header("Connection", "close")
+        def _head(self, status: int, kind: str, headers: Mapping[str, str]) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            for name, value in headers.items():
+                self.send_header(name, value)
             self.end_headers()
-            for number, event in enumerate(events(step, str(body.get("model", "")))):
-                if step.cut and number == 3:
+
+        def _stream(self, step: Step, events: Iterator[dict[str, Any]]) -> None:
+            self._head(200, "text/event-stream", {**step.headers, "Connection": "close"})
+            for number, event in enumerate(events):
+                if step.cut and number == CUT_AFTER:
                     break
-                data = f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
-                self.wfile.write(data.encode())
+                self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
                 self.wfile.flush()
             self.close_connection = True
 
     return Handler
 
 
-def events(step: Step, model: str) -> Iterator[dict[str, Any]]:
-    """The server-sent events of one answer."""
-    given, made = step.tokens
-    message: dict[str, Any] = {
-        "id": f"msg_{time.monotonic_ns():x}",
-        "type": "message",
-        "role": "assistant",
-        "model": model,
-        "content": [],
-        "stop_reason": None,
-        "stop_sequence": None,
-        "usage": {"input_tokens": given, "output_tokens": 1},
-    }
-    yield {"type": "message_start", "message": message}
-    if step.tool:
-        block: dict[str, Any] = {
-            "type": "tool_use",
-            "id": f"toolu_{time.monotonic_ns():x}",
-            "name": step.tool,
-            "input": {},
-        }
-        delta = {"type": "input_json_delta", "partial_json": json.dumps(step.input)}
-    else:
-        block = {"type": "text", "text": ""}
-        delta = {"type": "text_delta", "text": step.text}
-    yield {"type": "content_block_start", "index": 0, "content_block": block}
-    yield {"type": "content_block_delta", "index": 0, "delta": delta}
-    yield {"type": "content_block_stop", "index": 0}
-    reason = "tool_use" if step.tool else "end_turn"
-    yield {
-        "type": "message_delta",
-        "delta": {"stop_reason": reason, "stop_sequence": None},
-        "usage": {"output_tokens": made},
-    }
-    yield {"type": "message_stop"}
-
-
-def main() -> None:
-    """Serve a script: a JSON list of steps with the fields of Step."""
-    steps = [Step(**row) for row in json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))]
-    with ModelServer(steps) as server:
-        sys.stdout.write(server.url + "\n")
+def main(argv: Sequence[str]) -> int:
+    """Serve a script file until a signal comes."""
+    if len(argv) != 1 or argv[0].startswith("-"):
+        sys.stderr.write("usage: python -m donewhen.testing.model_server SCRIPT.json\n")
+        return 2
+    try:
+        script = read(json.loads(Path(argv[0]).read_bytes()))
+    except (OSError, ValueError, TypeError) as error:
+        sys.stderr.write(f"{argv[0]}: {error}\n")
+        return 2
+    with ModelServer(script) as server:
+        sys.stdout.write(f"{server.port}\n")
         sys.stdout.flush()
-        threading.Event().wait()
+        try:
+            threading.Event().wait()
+        except KeyboardInterrupt:
+            return 0
+    return 0
 
+
+__all__ = [
+    "ModelServer", "Route", "Script", "Seen", "Step", "bash", "edit", "fail", "read", "read_file",
+    "text", "write",
+]  # fmt: skip
 
 if __name__ == "__main__":
-    main()
-
-__all__ = ["ModelServer", "Step", "bash", "fail", "text", "write"]
+    sys.exit(main(sys.argv[1:]))
