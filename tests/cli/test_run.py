@@ -463,6 +463,15 @@ def test_bad_input_says_what_and_what_to_type(
     assert project.git("for-each-ref", "refs/donewhen") == ""
 
 
+def test_a_broken_template_is_found_before_anything_starts(
+    project: Project, script: Script
+) -> None:
+    project.write({".donewhen/prompts/anchor.md": "$goal and $nosuch\n"})
+    ran = project.run(GOAL, script({})).expect(2)
+    assert "nosuch" in ran.err
+    assert not (project.root / ".git/donewhen").exists()
+
+
 def test_no_agent_on_the_path_names_what_to_install(project: Project) -> None:
     ran = project.donewhen("run", GOAL, "--yes", PATH="/usr/bin:/bin").expect(2)
     assert "npm install -g @anthropic-ai/claude-code" in ran.err

@@ -124,3 +124,29 @@ def test_a_gate_that_cannot_be_made_to_see_is_an_error(
     ran = project.run("fix it", script({"write": FIX})).expect(3)
     assert ran.json()["reason"] == "gate-error:tests"
     assert str(project.root / "src/calc") in ran.err
+
+
+def test_an_environment_that_setup_builds_is_the_one_that_counts(
+    make_project: Callable[..., Project], script: Callable[..., Path]
+) -> None:
+    """The user's own .venv could not run the tests; the one of `setup` can, here and in the room."""
+    ours = next(Path(sys.prefix).glob("lib/python3*/site-packages"))
+    build = f"{sys.executable} -m venv --without-pip .venv"
+    paths = f"echo {ours} > $(echo .venv/lib/python3*/site-packages)/tools.pth"
+    toml = f"""version = 1
+[workspace]
+setup = ["{build}", "{paths}"]
+[gates.tests]
+run = "python -m pytest -q"
+"""
+    where = "\n\ndef test_where():\n    import os, sys\n    assert os.getcwd() in sys.prefix\n"
+    files = {
+        **CALC,
+        "tests/test_calc.py": CALC["tests/test_calc.py"] + where,
+        "donewhen.toml": toml,
+    }
+    made = make_project(files)
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", ".venv"], cwd=made.root, check=True
+    )
+    assert made.run("fix it", script({"write": FIX})).expect(0).json()["reason"] == "gates-passed"

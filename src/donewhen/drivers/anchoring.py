@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from donewhen.config.templates import templates
 from donewhen.core.anchor import Parts, render
 from donewhen.core.commands import Anchor
 from donewhen.core.feedback import feedback
@@ -43,7 +42,7 @@ def prompt(run: Run, command: Anchor, state: LoopState, verdict: Verdict | None)
             guidance=state.guidance,
             nudge=command.nudge,
         ),
-        templates(_overrides(plan.checkout)),
+        plan.templates,
     )
 
 
@@ -66,11 +65,3 @@ def notes(place: Path) -> tuple[str, ...]:
     found = [f"language: {kind}" for kind in kinds]
     found += [f"read first: {name}" for name in GUIDES if (place / name).is_file()]
     return tuple(found)
-
-
-def _overrides(checkout: Path) -> dict[str, str]:
-    """Templates of the user's own, by name, from `.donewhen/prompts/*.md`."""
-    folder = checkout / ".donewhen" / "prompts"
-    if not folder.is_dir():
-        return {}
-    return {p.stem: p.read_text(encoding="utf-8") for p in sorted(folder.glob("*.md"))}

@@ -19,7 +19,7 @@ from donewhen.drivers.progress import Progress
 from donewhen.drivers.run import Run, environment
 from donewhen.drivers.workspace import link_signature, provision
 from donewhen.errors import Corrupt, DonewhenError
-from donewhen.gates.env import gate_environment
+from donewhen.gates.env import gate_environment, tools_of
 from donewhen.judge import baseline as base_rules
 from donewhen.judge import cleanroom
 from donewhen.judge.baseline import Baseline
@@ -100,15 +100,18 @@ class Bench:
             self._sight = (
                 Sight()
                 if nothing
-                else sight(place.path, plan.checkout, plan.gates, env, plan.prefix)
+                else sight(place.path, self._tools(), plan.gates, env, plan.prefix)
             )
         return self._sight
+
+    def _tools(self) -> Path:
+        return tools_of(self.run.workspace.path, self.run.plan.checkout)
 
     def _request(self, iteration: int, purpose: Purpose) -> Request:
         run, seen = self.run, self._seen()
         return Request(
             tree=run.workspace.path,
-            checkout=run.plan.checkout,
+            checkout=self._tools(),
             gates=run.plan.gates,
             folder=fresh(run.evidence.folder(iteration) / "gates", purpose.value),
             environ=environment(run),

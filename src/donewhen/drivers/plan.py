@@ -23,7 +23,7 @@ VERSION = 1
 class Plan:
     """One run's promises. `prefix` is where in the repository it was started ("." for the top).
 
-    `environ` is the user's environment at the start without denied names and secrets.
+    `templates` are those of the prompt, `environ` is the user's environment at the start without denied names and secrets.
     """
 
     goal: str
@@ -39,6 +39,7 @@ class Plan:
     no_wait: bool = False
     provision: Provision = field(default_factory=Provision)
     in_place: bool = False
+    templates: Mapping[str, str] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -73,6 +74,7 @@ class Plan:
             "no_wait": self.no_wait,
             "provision": asdict(self.provision),
             "in_place": self.in_place,
+            "templates": dict(self.templates),
             "environ": dict(self.environ),
         }
 
@@ -107,6 +109,7 @@ def _plan(data: Mapping[str, Any]) -> Plan:
         no_wait=data["no_wait"],
         provision=Provision(**_tuples(data["provision"])),
         in_place=data["in_place"],
+        templates=data["templates"],
         environ=data["environ"],
     )
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from donewhen.agents import default_agent, load, parse
 from donewhen.agents.base import AgentSpec
 from donewhen.config.load import Config, find
+from donewhen.config.templates import read_own, templates
 from donewhen.core.contract import Limits, Rung
 from donewhen.drivers.plan import Plan
 from donewhen.drivers.repo import Repo
@@ -58,6 +59,7 @@ def prepare(repo: Repo, options: Options) -> Plan:
         no_wait=options.no_wait,
         provision=Provision(config.workspace.setup, config.workspace.copy, config.workspace.link),
         in_place=options.in_place or config.workspace.mode == "in-place",
+        templates=templates(read_own(repo.root)),
         environ=_frozen(repo),
     )
 

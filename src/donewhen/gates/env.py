@@ -51,6 +51,12 @@ def gate_environment(
     return {**env, **extra}
 
 
+def tools_of(tree: Path, checkout: Path) -> Path:
+    """Where the project's own tools are: in the tree if its set-up built them, else the user's."""
+    own = tree / ".venv"
+    return tree if (own / "bin").is_dir() and not own.is_symlink() else checkout
+
+
 def tool_path(checkout: Path, environ: Mapping[str, str]) -> str:
     """PATH with the project's own tools first."""
     path = environ.get("PATH") or os.defpath

@@ -16,6 +16,7 @@ from pathlib import Path
 from donewhen.core.fingerprint import digest
 from donewhen.core.verdict import Finding, GateState, Verdict
 from donewhen.errors import DonewhenError
+from donewhen.gates.env import tools_of
 from donewhen.judge.integrity import TestChange, test_change
 from donewhen.judge.judge import Request, judge
 from donewhen.judge.sight import POINTERS, sight
@@ -109,11 +110,13 @@ def _as_delivered(here: Git, delivered: _Delivered, path: str) -> bool:
 def _judged(request: Request, delivered: _Delivered, keeper: TreeKeeper, name: str) -> Verdict:
     """The gates in the room as it is now, with eyes of their own."""
     room = delivered.path
-    seen = sight(room, request.checkout, request.gates, request.environ, delivered.prefix)
+    tools = tools_of(room, request.checkout)
+    seen = sight(room, tools, request.gates, request.environ, delivered.prefix)
     kept = {k: v for k, v in request.extra_env.items() if k not in POINTERS}
     inside = replace(
         request,
         tree=room,
+        checkout=tools,
         folder=request.folder / name,
         keeper=keeper,
         extra_env={**kept, **seen.env},
