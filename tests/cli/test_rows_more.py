@@ -46,7 +46,7 @@ def test_how_the_agent_exits_decides_nothing(
     assert ran.expect(code).json()["reason"] == reason
 
 
-@pytest.mark.xfail(strict=True, reason="ends with exit 3 (Conflict) instead of `tampered`")
+@pytest.mark.row("D4", kills="donewhen.drivers.run:Run.restore_journal")
 def test_a_record_that_the_agent_wrote_into_the_journal_ends_the_run(
     project: Project, script: Script
 ) -> None:
@@ -56,6 +56,18 @@ def test_a_record_that_the_agent_wrote_into_the_journal_ends_the_run(
     )
     result = project.run(GOAL, script({"write": FIX, "run": forge})).expect(1).json()
     assert result["reason"] == "tampered"
+    types = [r["type"] for r in project.journal(result["run"])]
+    assert types[-3:] == ["Tampered", "Finish", "Finished"]
+    assert project.donewhen("status", result["run"], "--json").expect(0).json()["exit"] == 1
+
+
+def test_removing_all_that_is_ours_ends_the_run_and_loses_nothing(
+    project: Project, script: Script
+) -> None:
+    away = 'rm -rf "$(git rev-parse --git-common-dir)/donewhen"'
+    result = project.run(GOAL, script({"write": FIX, "run": away})).expect(1).json()
+    assert result["reason"] == "tampered"
+    assert project.donewhen("why", result["run"]).expect(0).out.startswith(result["run"])
 
 
 @pytest.mark.row("D5", kills="donewhen.judge.judge:_unchanged")

@@ -314,7 +314,7 @@ LEGAL: dict[Phase, set[type[Fact]]] = {
     Phase.JUDGE: {Judged},
     Phase.RECORD: {Recorded},
     Phase.WAITING: {Waited},
-    Phase.STOPPED: {HumanAsked, Finished, Cancelled, Resumed},
+    Phase.STOPPED: {HumanAsked, Finished, Cancelled, Tampered, Resumed},
     Phase.DONE: {Resumed},
 }
 ALWAYS: set[type[Fact]] = {Cancelled, Interrupted, Tampered, Outside, Failed, Resumed}

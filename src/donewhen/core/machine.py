@@ -268,6 +268,7 @@ TABLE: dict[tuple[Phase, Condition], tuple[Phase | None, Make]] = {
     (P.STOPPED, C.RESUMED): (None, _restart),
     (P.STOPPED, C.RESUMED_PENDING): (None, _reissue),
     (P.STOPPED, C.RESUMED_FINAL): (P.STOPPED, _nothing),
+    (P.STOPPED, C.TAMPERED): (P.STOPPED, _ended("tampered")),
     (P.STOPPED, C.CANCELLED): (P.STOPPED, _ended("cancelled")),
     (P.DONE, C.RESUMED_FINAL): (P.DONE, _nothing),
     **{

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from donewhen.core.events import Fact, Resumed, RunStarted
+from donewhen.core.events import Fact, Resumed, RunStarted, Tampered
 from donewhen.core.machine import decide
 from donewhen.core.state import LoopState
 from donewhen.drivers.effects import Effects
 from donewhen.drivers.progress import Progress, silent
 from donewhen.drivers.run import Run, fresh_state
+from donewhen.errors import Conflict, Corrupt
 from donewhen.system import clock, locks
 from donewhen.system.signals import Interrupts
 
@@ -38,8 +39,16 @@ def _driven(run: Run, state: LoopState, fact: Fact, watch: Watcher) -> LoopState
 def drive(run: Run, state: LoopState, fact: Fact, effects: Effects) -> LoopState:
     """ANCHOR -> ACT -> JUDGE -> RECORD until the core has no command left."""
     while True:
+        before = state
         state, commands = decide(run.contract, state, fact)
-        run.append(fact, commands[0] if commands else None)
+        try:
+            run.append(fact, commands[0] if commands else None)
+        except (Conflict, Corrupt) as error:  # nobody else may write: it was changed behind us
+            if isinstance(fact, Tampered):
+                raise
+            run.restore_journal()
+            state, fact = before, Tampered(clock.now(), error.message)
+            continue
         effects.show(state, fact)
         if not commands:
             return state

@@ -23,7 +23,8 @@ VERSION = 1
 class Plan:
     """One run's promises. `prefix` is where in the repository it was started ("." for the top).
 
-    `templates` are those of the prompt, `environ` is the user's environment at the start without denied names and secrets.
+    `templates` are those of the prompt; `environ` is the user's environment at the start, without
+    denied names and secrets.
     """
 
     goal: str

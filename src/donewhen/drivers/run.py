@@ -18,7 +18,7 @@ from donewhen.drivers.workspace import Base, Workspace, snapshot
 from donewhen.store.evidence import Evidence
 from donewhen.store.journal import Journal
 from donewhen.store.records import event_record, facts, intent_record
-from donewhen.system import clock
+from donewhen.system import clock, fs
 from donewhen.system.git import push_refusal_env
 from donewhen.system.redact import secrets
 from donewhen.system.treekey import TreeKeeper
@@ -59,6 +59,15 @@ class Run:
         if command is not None:
             records.append(intent_record(command))
         self.journal.append(self.journal.seq, records)
+
+    def restore_journal(self) -> None:
+        """Put journal and contract back as the mirror has them. Raises Corrupt if it has not."""
+        layout = self.repo.layout
+        layout.prepare()
+        self.journal = Journal.restore_from_mirror(
+            layout.journal(self.id), layout.mirror_journal(self.id), self.journal.head
+        )
+        fs.write_atomic(layout.contract(self.id), layout.mirror_contract(self.id).read_bytes())
 
 
 def start(repo: Repo, plan: Plan) -> Run:
