@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
+from donewhen.errors import StoreError
+from donewhen.store.layout import named
 from donewhen.system import fs
 from donewhen.system.redact import redact
 
@@ -23,7 +25,15 @@ class Evidence:
         return place
 
     def put(self, iteration: int, name: str, data: bytes) -> str:
-        """Keep `data` as `name`; returns the sha256 of what was written."""
+        """Keep `data` as `name` ("gates/tests.log" makes the folder); returns the sha256 written.
+
+        Raises StoreError for a name that leads out of the iteration's folder.
+        """
+        parts = PurePosixPath(name).parts
+        if not parts:
+            raise StoreError(f"{name!r} is no name for evidence")
+        path = self.folder(iteration).joinpath(*map(named, parts))
+        fs.make_private_dir(path.parent)
         data = redact(data, self.values)
-        fs.write_atomic(self.folder(iteration) / name, data)
+        fs.write_atomic(path, data)
         return hashlib.sha256(data).hexdigest()

@@ -1,30 +1,24 @@
-"""The journal of a run: append-only JSON lines with sequence numbers and a hash chain.
+"""The journal of a run: appended to by one writer at a time, the only truth about the run.
 
-Appending compares first: the caller says which sequence number it saw last. A torn last line
-(from a crash) is put aside; a broken chain is Corrupt. A mirror in the user's state folder gets
-the same bytes after each durable append.
+Appending compares first: the caller says which sequence number it saw last. A torn last line (from
+a crash) is put aside by the next append and ignored by every reader. A mirror in the user's state
+folder gets the same bytes after each durable append: what it has and the journal lacks was lost.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from donewhen.errors import Conflict, Corrupt
+from donewhen.errors import Conflict, Corrupt, StoreError
+from donewhen.store import chain
+from donewhen.store.chain import Mark
 from donewhen.system import clock, fs, locks
 
-VERSION = 1
-START = "0" * 64
 LOCK_WAIT_S = 10.0
-
-
-def digest(record: dict[str, Any]) -> str:
-    """The chain hash of a record: over everything but its own hash, keys sorted."""
-    body = {k: v for k, v in record.items() if k != "hash"}
-    return hashlib.sha256(json.dumps(body, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+BLOCK = 1 << 20
 
 
 def last_records(path: Path, most: int = 1 << 16) -> list[dict[str, Any]]:
@@ -39,116 +33,186 @@ def last_records(path: Path, most: int = 1 << 16) -> list[dict[str, Any]]:
     found = []
     for line in lines[1 if size > most else 0 :]:
         try:
-            found.append(json.loads(line))
-        except ValueError:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
             continue
+        if isinstance(record, dict) and record.keys() >= chain.GIVEN:
+            found.append(record)
     return found
 
 
 class Journal:
-    """One file, one writer at a time. `seq` is the last sequence number (0: empty), `head` its hash."""
+    """One file and its mirror. `seq` is the last sequence number (0: empty), `head` its hash.
 
-    def __init__(self, path: Path, mirror: Path, seq: int, head: str, size: int) -> None:
+    `mirror_error` says why the mirror could not be written ("" while it could): a journal whose
+    mirror is short is whole, and the next append tries again.
+    """
+
+    def __init__(self, path: Path, mirror: Path) -> None:
         self.path = path
         self.mirror = mirror
-        self.seq = seq
-        self.head = head
-        self._size = size
+        self.mirror_error = ""
+        self._mark = Mark()
+        self._compared = False
+
+    @property
+    def seq(self) -> int:
+        return self._mark.seq
+
+    @property
+    def head(self) -> str:
+        return self._mark.head
 
     @staticmethod
     def open(path: Path, mirror: Path) -> Journal:
         """Read the chain through once. Raises Corrupt where it does not hold; never writes."""
-        journal = Journal(path, mirror, 0, START, 0)
-        for record, end in journal._checked():
-            journal.seq, journal.head, journal._size = record["seq"], record["hash"], end
+        journal = Journal(path, mirror)
+        journal._read_on()
         return journal
 
     def records(self) -> Iterator[dict[str, Any]]:
         """All records in order, as they are on disk now. Raises Corrupt where the chain breaks."""
-        for record, _end in self._checked():
+        for record, _mark in self._walk(Mark()):
             yield record
 
-    def _checked(self) -> Iterator[tuple[dict[str, Any], int]]:
-        head, seq, end = START, 0, 0
-        for number, line in self._lines():
-            record = self._parsed(line, number)
-            if (
-                record.get("seq") != seq + 1
-                or record.get("prev") != head
-                or digest(record) != record.get("hash")
-            ):
-                raise Corrupt(
-                    f"{self.path}: the chain breaks at line {number}",
-                    hint=f"The mirror is {self.mirror}",
-                )
-            seq, head, end = record["seq"], record["hash"], end + len(line)
-            yield record, end
-
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Whole lines only: a last one without its newline was torn by a crash."""
-        if not self.path.exists():
-            return
-        with self.path.open("rb") as source:
-            for number, line in enumerate(source, 1):
-                if line.endswith(b"\n"):
-                    yield number, line
-
-    def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise Corrupt(f"{self.path}: line {number} is no JSON") from error
-        if not isinstance(record, dict) or record.get("v") != VERSION:
-            raise Corrupt(f"{self.path}: line {number} is no record of version {VERSION}")
-        return record
+    def verify(self) -> None:
+        """Raises Corrupt if the chain breaks, lacks what was read before, or is not its mirror's."""
+        mirrored, mark, mine = fs.size(self.mirror), Mark(), not self.seq
+        for _record, mark in self._walk(Mark()):
+            mine = mine or mark == self._mark
+        if not mine:
+            raise self._corrupt(f"it does not hold what it held up to record {self.seq}")
+        self._compare(mirrored, mark.end)
 
     def append(self, expected: int, records: list[dict[str, Any]]) -> int:
         """Append after sequence number `expected`, durably, in one write; returns the new last one.
 
-        Raises Conflict if somebody appended first, Corrupt if the file is not what it was.
+        A record is `{"kind", "type", "data"}`. Raises Conflict if somebody appended first (`seq` is
+        then theirs), Corrupt if the file is not what it was or lacks what its mirror has.
         """
         with locks.lock(self.path.with_suffix(".lock"), wait=LOCK_WAIT_S):
-            self._still_ours()
+            self._catch_up()
             if expected != self.seq:
-                raise Conflict(f"{self.path}: at {self.seq}, not at {expected}")
-            data, seq, head = self._chained(records)
-            fs.append_fsync(self.path, data)
-            self._mirror(data)
-            self.seq, self.head, self._size = seq, head, self._size + len(data)
+                raise Conflict(
+                    f"{self.path} is at record {self.seq}, not at {expected}: "
+                    "another process has appended",
+                    hint="Type: donewhen status",
+                )
+            self._compare_before()
+            data, mark = chain.chained(self._mark, records, clock.now())
+            if data:
+                fs.append_fsync(self.path, data)
+                before, self._mark = self._mark, mark
+                self._copy(data, before.end)
         return self.seq
 
-    def _chained(self, records: list[dict[str, Any]]) -> tuple[bytes, int, str]:
-        seq, head, lines = self.seq, self.head, []
-        for record in records:
-            seq += 1
-            whole = {"v": VERSION, "seq": seq, "at": clock.now(), **record, "prev": head}
-            head = digest(whole)
-            lines.append(json.dumps({**whole, "hash": head}, ensure_ascii=True) + "\n")
-        return "".join(lines).encode(), seq, head
+    def _walk(self, mark: Mark) -> Iterator[tuple[dict[str, Any], Mark]]:
+        try:
+            yield from chain.walk(self.path, mark)
+        except Corrupt as error:
+            raise Corrupt(error.message, hint=f"Its mirror is {self.mirror}") from error
 
-    def _still_ours(self) -> None:
-        """The file must end where we left it; a torn tail beyond that is put aside."""
-        size = self.path.stat().st_size if self.path.exists() else 0
-        if size == self._size:
-            return
-        if size > self._size:
+    def _read_on(self) -> None:
+        for _record, mark in self._walk(self._mark):
+            self._mark = mark
+
+    def _catch_up(self) -> None:
+        """The file still ends in what we know; read what came after it, put aside a torn tail."""
+        if not chain.ends_at(self.path, self._mark):
+            raise self._corrupt(f"it does not end as it did at record {self.seq}")
+        self._read_on()
+        if fs.size(self.path) > self._mark.end:
             with self.path.open("rb") as source:
-                source.seek(self._size)
+                source.seek(self._mark.end)
                 tail = source.read()
-            if b"\n" not in tail:
-                fs.write_atomic(self.path.with_name(f"journal.torn-{self.seq + 1}"), tail)
-                fs.truncate(self.path, self._size)
-                return
-            raise Conflict(f"{self.path}: another process has appended")
-        raise Corrupt(
-            f"{self.path} was cut behind our back: {size} of {self._size} bytes are left",
-            hint=f"The mirror is {self.mirror}",
-        )
+            fs.write_atomic(self.path.with_name(f"journal.torn-{self.seq + 1}"), tail)
+            fs.truncate(self.path, self._mark.end)
 
-    def _mirror(self, data: bytes) -> None:
-        fs.make_private_dir(self.mirror.parent)
-        size = self.mirror.stat().st_size if self.mirror.exists() else 0
-        if size != self._size:  # missing, or cut: write it whole
-            self.mirror.unlink(missing_ok=True)
-            data = self.path.read_bytes()
-        fs.append_fsync(self.mirror, data, durable=False)
+    # -- the mirror --------------------------------------------------------------------------------
+
+    def _compare_before(self) -> None:
+        """Byte by byte before our first append, by size before every one."""
+        mirrored = fs.size(self.mirror)
+        if not self._compared or mirrored > self._mark.end:
+            self._compare(mirrored, self._mark.end)
+        self._compared = True
+
+    def _compare(self, mirrored: int, end: int) -> None:
+        if mirrored > end:
+            raise self._corrupt(
+                f"it has {end} bytes and its mirror {self.mirror} has {mirrored}: records were lost"
+            )
+        if mirrored and not _same_start(self.path, self.mirror, mirrored):
+            raise self._corrupt(f"it differs from its mirror {self.mirror}")
+
+    def _copy(self, data: bytes, before: int) -> None:
+        """Add `data` to a mirror that has `before` bytes; any other one is written whole."""
+        try:
+            fs.make_private_dir(self.mirror.parent)
+            if fs.size(self.mirror) == before:
+                fs.append_fsync(self.mirror, data, durable=False)
+            else:
+                fs.write_atomic(self.mirror, self.path.read_bytes(), durable=False)
+            self.mirror_error = ""
+        except StoreError as error:
+            self.mirror_error = error.message
+
+    def refresh_mirror(self) -> None:
+        """Write the mirror if it is missing or short; the reason why that fails is `mirror_error`."""
+        with locks.lock(self.path.with_suffix(".lock"), wait=LOCK_WAIT_S):
+            self._catch_up()
+            self._compare(fs.size(self.mirror), self._mark.end)
+            if fs.size(self.mirror) < self._mark.end:
+                self._copy(b"", before=-1)
+
+    @staticmethod
+    def open_or_restore(path: Path, mirror: Path) -> Journal:
+        """The journal if it holds against its mirror; else the one that the mirror restores."""
+        try:
+            journal = Journal.open(path, mirror)
+            journal.verify()
+        except Corrupt:
+            return Journal.restore_from_mirror(path, mirror)
+        return journal
+
+    @staticmethod
+    def restore_from_mirror(path: Path, mirror: Path, head: str = "") -> Journal:
+        """Put a lost or broken journal back as its mirror has it; the broken one is kept beside it.
+
+        Raises Corrupt if the mirror is empty, breaks, or does not end in `head` where that is known.
+        """
+        with locks.lock(path.with_suffix(".lock"), wait=LOCK_WAIT_S):
+            source = Journal.open(mirror, mirror)
+            if not source.seq or (head and source.head != head):
+                raise Corrupt(f"{path} cannot be restored from its mirror {mirror}")
+            data = mirror.read_bytes()[: source._mark.end]
+            if (broken := fs.read_bytes(path)) is not None:
+                fs.write_atomic(_free(path.with_name("journal.broken")), broken)
+            fs.write_atomic(path, data)
+            fs.write_atomic(mirror, data)
+        return Journal.open(path, mirror)
+
+    def _corrupt(self, what: str) -> Corrupt:
+        return Corrupt(f"{self.path}: {what}", hint=f"Its mirror is {self.mirror}")
+
+
+def _same_start(one: Path, other: Path, size: int) -> bool:
+    """Do both files begin with the same `size` bytes? Read in blocks, never whole."""
+    try:
+        with one.open("rb") as left, other.open("rb") as right:
+            for at in range(0, size, BLOCK):
+                most = min(BLOCK, size - at)
+                if left.read(most) != right.read(most):
+                    return False
+    except OSError as error:
+        raise StoreError(f"cannot compare {one} and {other}: {error.strerror}") from error
+    return True
+
+
+def _free(path: Path) -> Path:
+    """`path`, or with the first free number behind it: nothing that was put aside is replaced."""
+    number, found = 1, path
+    while found.exists():
+        number += 1
+        found = path.with_name(f"{path.name}.{number}")
+    return found

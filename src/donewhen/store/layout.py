@@ -11,31 +11,63 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from donewhen.errors import NotFound, StoreError
+from donewhen.errors import NotFound, StoreError, UsageError
 from donewhen.system import fs
 
-RUN_ID = re.compile(r"r\d{8}-\d{6}-[0-9a-f]{4}")
-README = """This folder belongs to donewhen (https://pypi.org/project/donewhen/).
+RUN_ID = re.compile(r"r[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
+# The worktree of a run, or one made for a single purpose of it.
+TREE_NAME = re.compile(RUN_ID.pattern + r"(-[a-z]+)?")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,100}")
+TEMP = ("/tmp", "/var/tmp", "/dev/shm", "/private/var/folders")  # noqa: S108  # places to avoid
+MEND_STATE = "Set DONEWHEN_STATE to a folder of yours outside of any repository."
+README = """This folder belongs to donewhen, which runs coding agents until the gates pass.
 
-runs/       one folder a run: contract.json, journal.jsonl (the only truth), evidence
-inbox/      results and questions that wait for a person
+runs/           one folder a run: contract.json, journal.jsonl (the only truth), evidence
+inbox/          results and questions that wait for a person
+history.jsonl   one line for every run that ended
 locks/, index/  for work in progress
 
-Type `donewhen status` to see what is in it. Removing the folder removes the history of all runs
-of this repository; the branches donewhen/* and the refs under refs/donewhen/ stay.
+Type `donewhen status` and `donewhen inbox` to see what is in it. It may be removed while no run is
+active; that removes the history of all runs of this repository. The branches donewhen/* and the
+refs under refs/donewhen/ stay, and so do the copies here: {mirror}
+"""
+STATE_README = """This folder belongs to donewhen, which runs coding agents until the gates pass.
+
+trees/    worktrees of runs: work in progress, and results that wait in an inbox
+mirror/   copies of the journals and contracts of runs, to find and mend losses
+repos/    state of repositories whose own folder could not be written
+
+Type `donewhen inbox` in a repository to see what waits. It may be removed while no run is active;
+results that were not accepted stay under refs/donewhen/ of their repositories. After that type
+`git worktree prune` there.
 """
 
 
 def state_home(environ: Mapping[str, str]) -> Path:
     """Where state of the user's lives: DONEWHEN_STATE as given, else the platform's own place.
 
-    Raises StoreError where there is no home to derive it from.
+    Raises UsageError where that is a temp folder (its worktrees would vanish) or in a repository
+    (tools in a worktree would find the configuration of the wrong project).
     """
     if given := environ.get("DONEWHEN_STATE"):
         return Path(given).absolute()
-    if xdg := environ.get("XDG_STATE_HOME"):
-        return Path(xdg) / "donewhen"
-    home = Path(environ["HOME"]) if environ.get("HOME") else _home()
+    place = _default_state(environ)
+    real = Path(os.path.realpath(place))
+    temp = {os.path.realpath(t) for t in (*TEMP, environ.get("TMPDIR") or TEMP[0])} - {"/"}
+    if inside := next((p for p in real.parents if str(p) in temp), None):
+        raise UsageError(
+            f"the state folder {place} is in the temp folder {inside}", hint=MEND_STATE
+        )
+    if repo := next((p for p in real.parents if (p / ".git").exists()), None):
+        raise UsageError(f"the state folder {place} is in the repository {repo}", hint=MEND_STATE)
+    return place
+
+
+def _default_state(environ: Mapping[str, str]) -> Path:
+    xdg, home = Path(environ.get("XDG_STATE_HOME", "")), Path(environ.get("HOME", ""))
+    if xdg.is_absolute():  # a relative one is to be ignored, says its specification
+        return xdg / "donewhen"
+    home = home if home.is_absolute() else _home()
     if sys.platform == "darwin":
         return home / "Library" / "Application Support" / "donewhen"
     return home / ".local" / "state" / "donewhen"
@@ -47,10 +79,7 @@ def _home() -> Path:
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except KeyError as error:
-        raise StoreError(
-            "there is no home folder to keep state in",
-            hint="Set DONEWHEN_STATE to a folder of yours.",
-        ) from error
+        raise UsageError("there is no home folder to keep state in", hint=MEND_STATE) from error
 
 
 @dataclass(frozen=True)
@@ -69,11 +98,21 @@ class Layout:
 
     @cached_property
     def home(self) -> Path:
-        """In the repository; where that cannot be written, below the user's state."""
-        wanted = self.common / "donewhen"
-        if wanted.exists():
-            return wanted if os.access(wanted, os.W_OK) else self._elsewhere
-        return wanted if os.access(self.common, os.W_OK) else self._elsewhere
+        """Where we write: in the repository; where that cannot be, below the user's state."""
+        wanted = self._inside
+        there = wanted if os.path.lexists(wanted) else self.common
+        usable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+        return wanted if usable else self._elsewhere
+
+    @cached_property
+    def places(self) -> tuple[Path, ...]:
+        """Where we read: `home`, and the other place if it holds what was written at another time."""
+        others = (p for p in (self._inside, self._elsewhere) if os.access(p, os.R_OK | os.X_OK))
+        return tuple(dict.fromkeys((self.home, *others)))
+
+    @property
+    def _inside(self) -> Path:
+        return self.common / "donewhen"
 
     @property
     def _elsewhere(self) -> Path:
@@ -81,10 +120,14 @@ class Layout:
 
     def prepare(self) -> None:
         """Create the folders, private, with a page that says what they are."""
-        for place in (self.home, self.state):
-            fs.make_private_dir(place)
-            if not (place / "README").exists():
-                fs.write_atomic(place / "README", README.encode())
+        text = README.format(mirror=self.state / "mirror" / self.repo)
+        for place, page in ((self.home, text), (self.state, STATE_README)):
+            try:
+                fs.make_private_dir(place)
+                if not (place / "README").exists():
+                    fs.write_atomic(place / "README", page.encode("utf-8", "surrogateescape"))
+            except StoreError as error:
+                raise StoreError(error.message, hint=MEND_STATE) from error
 
     @property
     def runs(self) -> Path:
@@ -99,13 +142,16 @@ class Layout:
         return self.home / "history.jsonl"
 
     def lock(self, name: str) -> Path:
-        return self.home / "locks" / name
+        return self.home / "locks" / named(name)
 
     def index(self, name: str) -> Path:
-        return self.home / "index" / name
+        return self.home / "index" / named(name)
 
     def run(self, run: str) -> Path:
-        return self.runs / checked(run)
+        """The folder of a run, in whichever place it was made."""
+        name = checked(run)
+        found = (place / "runs" / name for place in self.places)
+        return next((p for p in found if p.is_dir()), self.runs / name)
 
     def contract(self, run: str) -> Path:
         return self.run(run) / "contract.json"
@@ -135,12 +181,23 @@ class Layout:
         return self.mirror(run) / "contract.json"
 
     def tree(self, run: str) -> Path:
-        """The worktree of a run."""
-        return self.state / "trees" / self.repo / run
+        """The worktree of a run, or `<run>-<purpose>`: one for a single purpose of it."""
+        return self.state / "trees" / self.repo / _only(TREE_NAME, run)
 
 
 def checked(run: str) -> str:
-    """A run id that is nothing but one. Raises NotFound otherwise."""
+    """A run id that is nothing but one: people type them. Raises NotFound otherwise."""
     if not RUN_ID.fullmatch(run):
         raise NotFound(f"{run!r} is no run id", hint="Type: donewhen status")
     return run
+
+
+def named(name: str) -> str:
+    """A plain file name, no path. Raises StoreError otherwise."""
+    return _only(NAME, name)
+
+
+def _only(pattern: re.Pattern[str], name: str) -> str:
+    if not pattern.fullmatch(name):
+        raise StoreError(f"{name!r} is no name for a file of ours")
+    return name

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from donewhen.core.reasons import exit_code
 from donewhen.system import fs
 
 VERSION = 1
@@ -19,31 +21,59 @@ def write(path: Path, run: str, goal: str, records: Iterable[dict[str, Any]]) ->
 
 def render(run: str, goal: str, records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Pure: the journal's records as a list of iterations."""
-    iterations: dict[int, dict[str, Any]] = {}
-    baseline: dict[str, Any] = {}
-    now = baseline
-    reason = ""
+    page = _Page()
     for record in records:
-        data = record["data"]
-        match record["kind"], record["type"]:
+        page.read(record["kind"], record["type"], record["data"])
+    return {
+        "version": VERSION,
+        "derived": "from journal.jsonl; nothing is decided by this file, and nothing reads it back",
+        "run": run,
+        "goal": goal,
+        "reason": page.reason,
+        "exit": exit_code(page.reason, page.signal) if page.reason else None,
+        "usage": page.usage,
+        "baseline": page.baseline.get("verdicts", {}).get("baseline"),
+        "iterations": list(page.iterations.values()),
+    }
+
+
+@dataclass
+class _Page:
+    """What the records read so far add up to; `now` is the iteration they speak of."""
+
+    reason: str = ""
+    signal: int = 0
+    usage: dict[str, Any] = field(default_factory=lambda: {"usd": 0.0, "tokens": 0, "known": False})
+    baseline: dict[str, Any] = field(default_factory=dict)
+    iterations: dict[int, dict[str, Any]] = field(default_factory=dict)
+    now: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.now = self.baseline
+
+    def read(self, kind: str, name: str, data: dict[str, Any]) -> None:
+        match kind, name:
             case "intent", "Anchor":
-                now = iterations.setdefault(data["iteration"], {"iteration": data["iteration"]})
+                number = data["iteration"]
+                self.now = self.iterations.setdefault(number, {"iteration": number})
             case "event", "AgentEnded":
-                now.setdefault("agent", []).append({"end": data["end"], "usage": data["usage"]})
+                self._agent(data)
             case "event", "Judged":
                 summary = data["summary"]
                 found = {k: summary[k] for k in ("state", "proof", "tree", "score")}
-                now.setdefault("verdicts", {})[data["purpose"]] = found
+                self.now.setdefault("verdicts", {})[data["purpose"]] = found
             case "event", "Recorded":
-                now["commit"] = data["commit"]
+                self.now["commit"] = data["commit"]
+            case "event", "Interrupted":
+                self.reason, self.signal = "interrupted", data["signal"]
+            case "event", "Resumed":
+                self.reason, self.signal = "", 0
             case "intent", "Finish":
-                reason = data["reason"]
-    return {
-        "version": VERSION,
-        "derived": "from journal.jsonl; nothing is decided by this file",
-        "run": run,
-        "goal": goal,
-        "reason": reason,
-        "baseline": baseline.get("verdicts", {}).get("baseline"),
-        "iterations": list(iterations.values()),
-    }
+                self.reason = data["reason"]
+
+    def _agent(self, data: dict[str, Any]) -> None:
+        used = data["usage"]
+        self.now.setdefault("agent", []).append({"end": data["end"], "usage": used})
+        self.usage["usd"] += used["usd"]
+        self.usage["tokens"] += used["tokens"]
+        self.usage["known"] = self.usage["known"] or used["known"]
