@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+# Read before any test runs: tests see an environment without DONEWHEN_*.
+GIVEN = os.environ.get("DONEWHEN_TEST_CLAUDE")
 BUNDLED = "lib/python3*/site-packages/claude_agent_sdk/_bundled/claude"
 
 
 def find_claude() -> Path | None:
     """DONEWHEN_TEST_CLAUDE, else the registry package in .venv-e2e (`make e2e`), else PATH."""
-    given = os.environ.get("DONEWHEN_TEST_CLAUDE")
-    if given:
-        return Path(given)
+    if GIVEN:
+        return Path(GIVEN)
     bundled = sorted((ROOT / ".venv-e2e").glob(BUNDLED))
     on_path = shutil.which("claude")
     places = [*bundled, *([Path(on_path)] if on_path else [])]
