@@ -352,6 +352,15 @@ def test_a_journal_removed_while_we_hold_it_open_is_found(tmp_path: Path) -> Non
     assert not journal.path.exists()
 
 
+def test_a_sequence_number_out_of_order_is_found_though_every_hash_fits(tmp_path: Path) -> None:
+    journal = filled(tmp_path, 2)
+    data, _mark = chain.chained(Mark(7, journal.head, 0, 0), [record()], 1.0)
+    with journal.path.open("ab") as out:
+        out.write(data)
+    with pytest.raises(Corrupt, match="the chain breaks at line 3"):
+        opened(tmp_path)
+
+
 # -- reading ---------------------------------------------------------------------------------------
 
 
@@ -370,6 +379,15 @@ def test_reading_is_streaming(tmp_path: Path) -> None:
     assert [next(found)["seq"] for _ in range(3)] == [1, 2, 3]
     with pytest.raises(Corrupt):
         next(found)
+
+
+def test_a_reader_sees_the_journal_of_the_moment_it_began(tmp_path: Path) -> None:
+    """So that a torn line it has begun to read is never joined with what replaced it."""
+    journal = filled(tmp_path, 2)
+    found = opened(tmp_path).records()
+    first = next(found)
+    journal.append(2, [record("x" * 100_000)])
+    assert [first["seq"], *(r["seq"] for r in found)] == [1, 2]
 
 
 READ = """

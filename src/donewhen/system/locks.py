@@ -102,30 +102,20 @@ def _take(path: Path, wait: float) -> int:
 
 
 def _try(path: Path) -> int | None:
-    """The locked file, None if somebody holds it or the file was replaced meanwhile."""
+    """The locked file, None if somebody holds it."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise _cannot(path, error) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _same(handle, path):
-            return handle
     except BlockingIOError:
-        pass
+        os.close(handle)
+        return None
     except OSError as error:
         os.close(handle)
         raise _cannot(path, error) from error
-    os.close(handle)
-    return None
-
-
-def _same(handle: int, path: Path) -> bool:
-    """Is what we locked still the file of that name? A lock on a removed file guards nothing."""
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
+    return handle
 
 
 def owner(path: Path) -> Owner | None:
