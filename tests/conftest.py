@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests import plain
+
 SRC = Path(__file__).parents[1] / "src"
 AGENT_LIKE = ("CLAUDE", "ANTHROPIC", "CODEX", "OPENAI", "GEMINI", "DONEWHEN", "GIT_", "XDG_")
 GIVEN_CLAUDE = os.environ.get("DONEWHEN_TEST_CLAUDE", "")  # before a test's world hides it
@@ -74,11 +76,18 @@ def _environment_is_left_as_it_was() -> Iterator[None]:
     assert after == before, "the test changed os.environ; use monkeypatch.setenv"
 
 
+@pytest.fixture(scope="session")
+def plain_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a Python that has pytest and nothing of our development environment."""
+    return plain.build(tmp_path_factory.mktemp("plain") / "venv")
+
+
 @pytest.fixture(autouse=True)
 def _own_world(
     _environment_is_left_as_it_was: None,  # set up first, so that it looks last
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
+    plain_tools: Path,
 ) -> None:
     """HOME, state and git configuration in a folder of the test."""
     home = tmp_path_factory.mktemp("home")
@@ -95,7 +104,8 @@ def _own_world(
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    path = (str(plain_tools), str(Path(sys.executable).parent), os.environ["PATH"])
+    monkeypatch.setenv("PATH", os.pathsep.join(path))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import CALC, FIX, Project
+from tests.plain import pip_install_editable, site_packages
 
 PYPROJECT = """[build-system]
 requires = ["hatchling"]
@@ -41,20 +42,10 @@ def editable(request: pytest.FixtureRequest, make_project: Callable[..., Project
         [sys.executable, "-m", "venv", "--without-pip", place], cwd=made.root, check=True
     )
     site = next((made.root / place / "lib").glob("python3*/site-packages"))
-    ours = next(Path(sys.prefix).glob("lib/python3*/site-packages"))
+    ours = site_packages()
     (site / "tools.pth").write_text(f"{ours}\n")  # pytest itself, as if it were installed here
     if request.param == "pip install -e":
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            f"--python={made.root / place}",
-            "install",
-            "-q",
-            "--no-index",
-        ]
-        options = ["--no-build-isolation", "--no-deps", "--no-warn-script-location", "-e", "."]
-        subprocess.run([*pip, *options], cwd=made.root, check=True)
+        pip_install_editable(made.root, made.root / place)
     else:
         (site / "calc.pth").write_text(f"{made.root if flat else made.root / 'src'}\n")
     if flat:
@@ -110,7 +101,7 @@ def test_a_gate_that_cannot_be_made_to_see_is_an_error(
         [sys.executable, "-m", "venv", "--without-pip", ".venv"], cwd=project.root, check=True
     )
     site = next((project.root / ".venv/lib").glob("python3*/site-packages"))
-    ours = next(Path(sys.prefix).glob("lib/python3*/site-packages"))
+    ours = site_packages()
     (site / "hooked.py").write_text(
         "import sys, importlib.util\n"
         "class Finder:\n"
@@ -130,7 +121,7 @@ def test_an_environment_that_setup_builds_is_the_one_that_counts(
     make_project: Callable[..., Project], script: Callable[..., Path]
 ) -> None:
     """The user's own .venv could not run the tests; the one of `setup` can, here and in the room."""
-    ours = next(Path(sys.prefix).glob("lib/python3*/site-packages"))
+    ours = site_packages()
     build = f"{sys.executable} -m venv --without-pip .venv"
     paths = f"echo {ours} > $(echo .venv/lib/python3*/site-packages)/tools.pth"
     toml = f"""version = 1

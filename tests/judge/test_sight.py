@@ -18,6 +18,7 @@ from donewhen.system.git import Git
 from donewhen.system.treekey import TreeKeeper
 from tests.conftest import CALC, FIX, Project
 from tests.judge.helpers import ERROR, FAIL, PASS, Bench, gate, one
+from tests.plain import pip_install_editable, site_packages
 
 Make = Callable[..., Bench]
 PLAIN = gate("pytest -q")  # does not put the folder it starts in on sys.path
@@ -54,7 +55,7 @@ def site_of(project: Project) -> Path:
     root = project.root
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", ".venv"], cwd=root, check=True)
     site = next((root / ".venv" / "lib").glob("python3*/site-packages"))
-    ours = next(Path(sys.prefix).glob("lib/python3*/site-packages"))
+    ours = site_packages()
     (site / "tools.pth").write_text(f"{ours}\n")
     bin_ = root / ".venv" / "bin" / "pytest"
     bin_.write_text(f"#!{root}/.venv/bin/python\nimport sys, pytest\nsys.exit(pytest.main())\n")
@@ -63,11 +64,7 @@ def site_of(project: Project) -> Path:
 
 
 def pip_install(project: Project) -> None:
-    python = f"--python={project.root / '.venv'}"
-    options = ["--no-index", "--no-build-isolation", "--no-deps", "-q", "-e", "."]
-    subprocess.run(
-        [sys.executable, "-m", "pip", python, "install", *options], cwd=project.root, check=True
-    )
+    pip_install_editable(project.root, project.root / ".venv")
 
 
 def worktree(made: Bench) -> Path:
