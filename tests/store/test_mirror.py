@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from donewhen.errors import Corrupt
+from donewhen.errors import Conflict, Corrupt
 from donewhen.store.journal import Journal
 from tests.store.test_chain import filled, opened, rechained, record, texts
 
@@ -114,6 +114,27 @@ def test_a_broken_journal_is_kept_beside_the_mended_one(tmp_path: Path) -> None:
         assert journal.path.read_bytes() == whole
         assert (tmp_path / "run" / name).read_bytes() == b"broken %d" % number
     assert os.stat(tmp_path / "run/journal.broken").st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["journal", "journal and mirror"])
+@pytest.mark.parametrize("known", [0, 2])
+def test_records_forged_with_a_chain_that_holds_are_taken_out_again(
+    tmp_path: Path, known: int, both: bool
+) -> None:
+    """Only the head in our memory can tell: whoever writes to both files leaves no other trace."""
+    journal = filled(tmp_path, known)
+    forger = opened(tmp_path)
+    mirrored = journal.mirror.read_bytes() if known else b""
+    forger.append(known, [record("forged")])
+    if not both:
+        journal.mirror.write_bytes(mirrored)
+    with pytest.raises(Conflict):
+        journal.append(known, [record("ours")])
+    again = Journal.restore_from_mirror(journal.path, journal.mirror, head=journal.head)
+    again.append(known, [record("ours")])
+    assert texts(opened(tmp_path)) == [*map(str, range(known)), "ours"]
+    assert journal.path.read_bytes() == journal.mirror.read_bytes()
+    assert b"forged" in (tmp_path / "run/journal.broken").read_bytes()
 
 
 def test_a_torn_mirror_mends_what_it_has_whole(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class Journal:
     def open(path: Path, mirror: Path) -> Journal:
         """Read the chain through once. Raises Corrupt where it does not hold; never writes."""
         journal = Journal(path, mirror)
-        journal._read_on()
+        journal._mark = journal._end()
         return journal
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -87,17 +87,19 @@ class Journal:
     def append(self, expected: int, records: list[dict[str, Any]]) -> int:
         """Append after sequence number `expected`, durably, in one write; returns the new last one.
 
-        A record is `{"kind", "type", "data"}`. Raises Conflict if somebody appended first (`seq` is
-        then theirs), Corrupt if the file is not what it was or lacks what its mirror has.
+        A record is `{"kind", "type", "data"}`. Raises Conflict if somebody appended first, Corrupt if
+        the file is not what it was or lacks what its mirror has. Neither changes what we know: who
+        wants to go on from what somebody else wrote opens the journal again.
         """
         with locks.lock(self.path.with_suffix(".lock"), wait=LOCK_WAIT_S):
-            self._catch_up()
-            if expected != self.seq:
+            now = self._caught_up()
+            if expected != now.seq:
                 raise Conflict(
-                    f"{self.path} is at record {self.seq}, not at {expected}: "
+                    f"{self.path} is at record {now.seq}, not at {expected}: "
                     "another process has appended",
                     hint="Type: donewhen status",
                 )
+            self._mark = now
             self._compare_before()
             data, mark = chain.chained(self._mark, records, clock.now())
             if data:
@@ -112,21 +114,25 @@ class Journal:
         except Corrupt as error:
             raise Corrupt(error.message, hint=f"Its mirror is {self.mirror}") from error
 
-    def _read_on(self) -> None:
-        for _record, mark in self._walk(self._mark):
-            self._mark = mark
+    def _end(self) -> Mark:
+        """The place after the last whole record on disk, read from the one we know."""
+        mark = self._mark
+        for _record, after in self._walk(self._mark):
+            mark = after
+        return mark
 
-    def _catch_up(self) -> None:
-        """The file still ends in what we know; read what came after it, put aside a torn tail."""
+    def _caught_up(self) -> Mark:
+        """The file still has what we know; read what came after it, put aside a torn tail."""
         if not chain.ends_at(self.path, self._mark):
             raise self._corrupt(f"it does not end as it did at record {self.seq}")
-        self._read_on()
-        if fs.size(self.path) > self._mark.end:
+        mark = self._end()
+        if fs.size(self.path) > mark.end:
             with self.path.open("rb") as source:
-                source.seek(self._mark.end)
+                source.seek(mark.end)
                 tail = source.read()
-            fs.write_atomic(self.path.with_name(f"journal.torn-{self.seq + 1}"), tail)
-            fs.truncate(self.path, self._mark.end)
+            fs.write_atomic(self.path.with_name(f"journal.torn-{mark.seq + 1}"), tail)
+            fs.truncate(self.path, mark.end)
+        return mark
 
     # -- the mirror --------------------------------------------------------------------------------
 
@@ -160,7 +166,7 @@ class Journal:
     def refresh_mirror(self) -> None:
         """Write the mirror if it is missing or short; the reason why that fails is `mirror_error`."""
         with locks.lock(self.path.with_suffix(".lock"), wait=LOCK_WAIT_S):
-            self._catch_up()
+            self._mark = self._caught_up()
             self._compare(fs.size(self.mirror), self._mark.end)
             if fs.size(self.mirror) < self._mark.end:
                 self._copy(b"", before=-1)
@@ -179,21 +185,35 @@ class Journal:
     def restore_from_mirror(path: Path, mirror: Path, head: str = "") -> Journal:
         """Put a lost or broken journal back as its mirror has it; the broken one is kept beside it.
 
-        Raises Corrupt if the mirror is empty, breaks, or does not end in `head` where that is known.
+        With `head`, the hash of the last record that is known to be ours, what the mirror has after
+        it is left out. Raises Corrupt if the mirror is empty, breaks, or does not hold `head`.
         """
         with locks.lock(path.with_suffix(".lock"), wait=LOCK_WAIT_S):
-            source = Journal.open(mirror, mirror)
-            if not source.seq or (head and source.head != head):
+            end = _ours(mirror, head)
+            if end is None:
                 raise Corrupt(f"{path} cannot be restored from its mirror {mirror}")
-            data = mirror.read_bytes()[: source._mark.end]
+            data = (fs.read_bytes(mirror) or b"")[:end]
             if (broken := fs.read_bytes(path)) is not None:
                 fs.write_atomic(_free(path.with_name("journal.broken")), broken)
             fs.write_atomic(path, data)
+            fs.make_private_dir(mirror.parent)
             fs.write_atomic(mirror, data)
         return Journal.open(path, mirror)
 
     def _corrupt(self, what: str) -> Corrupt:
         return Corrupt(f"{self.path}: {what}", hint=f"Its mirror is {self.mirror}")
+
+
+def _ours(mirror: Path, head: str) -> int | None:
+    """How many bytes of a mirror to believe: up to `head`, else every whole record. None: nothing."""
+    if head == chain.START:
+        return 0
+    end = None
+    for _record, mark in chain.walk(mirror, Mark()):
+        end = mark.end
+        if mark.head == head:
+            return end
+    return None if head else end
 
 
 def _same_start(one: Path, other: Path, size: int) -> bool:
