@@ -12,7 +12,9 @@ BEGIN, END = "<!-- machine -->\n", "<!-- /machine -->"
 
 
 def page(text: str) -> str:
-    """The page with the picture between its marks."""
+    """The page with the picture between its marks. Raises ValueError if it has no marks."""
+    if text.count(BEGIN) != 1 or END not in text.partition(BEGIN)[2]:
+        raise ValueError(f"{PAGE}: the picture stands between {BEGIN.strip()} and {END}, once")
     head, _, rest = text.partition(BEGIN)
     tail = rest.partition(END)[2]
     return f"{head}{BEGIN}\n```mermaid\n{mermaid()}\n```\n\n{END}{tail}"
@@ -20,9 +22,11 @@ def page(text: str) -> str:
 
 def main() -> int:
     text = PAGE.read_text(encoding="utf-8")
-    if "--check" in sys.argv:
-        return int(page(text) != text)
-    PAGE.write_text(page(text), encoding="utf-8")
+    if "--check" not in sys.argv:
+        PAGE.write_text(page(text), encoding="utf-8")
+    elif page(text) != text:
+        print(f"{PAGE} is stale. Type: make docs", file=sys.stderr)
+        return 1
     return 0
 
 

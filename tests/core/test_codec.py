@@ -36,6 +36,10 @@ def test_an_optional_part() -> None:
         ({"type": "Waited", "data": {"at": 1.0, "x": 1}}, "no field 'x'"),
         ({"type": "Waited", "data": []}, "expected an object"),
         ({"type": "Waited", "data": {"at": "soon"}}, "expected float"),
+        ({"type": "Waited", "data": {"at": "1.5"}}, "expected float"),
+        ({"type": "Waited", "data": {"at": True}}, "expected float"),
+        ({"type": "Waited", "data": {"at": float("nan")}}, "expected float"),
+        ({"type": "Resumed", "data": {"at": 1, "allow": "mine"}}, "expected a list"),
         ({"type": "Anchor", "data": {"iteration": "1", "rung": 0}}, "expected int"),
         ({"type": "Anchor", "data": {"iteration": True, "rung": 0}}, "expected int"),
         ({"type": "RunGates", "data": {"iteration": 1, "purpose": "fun"}}, "expected Purpose"),
@@ -45,6 +49,20 @@ def test_what_does_not_fit_is_refused(record: dict[str, object], says: str) -> N
     with pytest.raises(Corrupt) as caught:
         codec.decode(record)
     assert says in caught.value.message
+
+
+@pytest.mark.parametrize("record", [[], "Waited", None])
+def test_what_is_no_record(record: object) -> None:
+    with pytest.raises(Corrupt):
+        codec.decode(record)  # type: ignore[arg-type]  # as it may stand in a broken journal
+
+
+@pytest.mark.parametrize(
+    "changes", [{"flips": ["x"]}, {"flips": {"x": "3"}}, {"pending": 3}, {"phase": "asleep"}]
+)
+def test_a_state_that_does_not_fit(changes: dict[str, object]) -> None:
+    with pytest.raises(Corrupt):
+        LoopState.from_dict({**LoopState().to_dict(), **changes})
 
 
 def test_a_state_of_another_version() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from donewhen.core.fingerprint import assigned, exit_fp, normalised, set_digest
+from donewhen.core.fingerprint import assigned, digest, exit_fp, normalised, set_digest
 from donewhen.core.fingerprint import test_fp as failed_fp
 from donewhen.core.verdict import Finding
 
@@ -52,6 +54,13 @@ NOISY = [
     ("thread 'main' (26449) panicked", "thread 'main' (1) panicked"),
     ("a.py:12:5: bad", "a.py:99:1: bad"),
     ("line 12 is bad", "line 9 is bad"),
+    ("Line 12", "Line 9"),
+    ("test_a.py:12: AssertionError", "test_a.py:15: AssertionError"),
+    ("see src/deep/a.py:12 there", "see src/deep/a.py:13 there"),
+    ("src/a.ts(3,5): error TS1", "src/a.ts(9, 1): error TS1"),
+    ("id 123E4567-E89B-12D3-A456-426614174000", "id 99999999-E89B-12D3-A456-426614174999"),
+    ("DEADBEEFDEADBEEF gone", "0123456789ABCDEF gone"),
+    ("Thread-12 (run) died", "Thread-9 (run) died"),
     ("deadbeefdeadbeef gone", "0123456789abcdef gone"),
     ("\x1b[31mred\x1b[0m", "red"),
     ("a   b\tc", "a b c"),
@@ -71,6 +80,9 @@ def test_noise_is_taken_away(one: str, other: str) -> None:
         ("expected 1234 got 5", "expected 1235 got 5"),
         ("a.py bad", "b.py bad"),
         ("3 failed", "2 failed"),
+        ("f(1, 2) != 0", "f(1, 3) != 0"),
+        ("got x.size:3 here", "got x.size:4 here"),
+        ("(1, 2) == (1, 3)", "(1, 2) == (1, 4)"),
     ],
 )
 def test_what_matters_stays(one: str, other: str) -> None:
@@ -80,6 +92,35 @@ def test_what_matters_stays(one: str, other: str) -> None:
 def test_another_root_changes_nothing() -> None:
     one = exit_fp("g", 1, "/home/a/repo/src/x.py: bad", "/home/a/repo")
     assert one == exit_fp("g", 1, "/srv/tree/src/x.py: bad", "/srv/tree/")
+
+
+def test_the_root_alone_and_within_colours() -> None:
+    assert normalised("rootdir: /srv/a", "/srv/a") == normalised("rootdir: /tmp/b/c", "/tmp/b/c")
+    assert normalised("\x1b[1m/srv/\x1b[0ma/x.py", "/srv/a") == "x.py"
+    assert normalised("/srv/another/x.py", "/srv/a") == "/srv/another/x.py"
+
+
+def test_parts_do_not_run_over() -> None:
+    assert digest("a\0b") != digest("a", "b")
+    assert digest("ab", "c") != digest("a", "bc")
+
+
+@given(
+    st.lists(
+        st.sampled_from(["a = 1", "b = f(x)", "", "  return 0", "a = 1"]), min_size=1, max_size=12
+    ),
+    st.integers(0, 20),
+    st.text(" \t", max_size=4),
+)
+def test_moved_and_indented_findings_stay_what_they_are(
+    lines: list[str], shift: int, indent: str
+) -> None:
+    here = marks([finding(n) for n in range(1, len(lines) + 1)], lines)
+    moved = ["#"] * shift + [indent + line + indent for line in lines]
+    there = marks([finding(n + shift) for n in range(1, len(lines) + 1)], moved)
+    assert here == there
+    assert len(set(here)) == len(lines)
+    assert len(set(here) ^ set(marks([finding(n) for n in range(1, len(lines))], lines))) == 1
 
 
 def test_a_failed_test_is_its_id_its_exception_and_its_line() -> None:

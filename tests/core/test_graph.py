@@ -38,6 +38,18 @@ def test_what_is_no_order(graph: dict[str, list[str]], says: str) -> None:
     assert says in caught.value.message
 
 
+def test_an_id_that_nobody_knows_is_named() -> None:
+    for ask in (
+        lambda: blocked_by(DAG, ["x"]),
+        lambda: ready(DAG, ["x"]),
+        lambda: ready(DAG, [], ["x"]),
+    ):
+        with pytest.raises(UsageError) as caught:
+            ask()
+        assert "x does not exist" in caught.value.message
+        assert "a, b" in caught.value.hint
+
+
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30))
 def test_the_order_is_topological(edges: list[tuple[int, int]]) -> None:
     graph: dict[str, list[str]] = {str(n): [] for n in range(10)}

@@ -10,7 +10,16 @@ from hypothesis import Phase as HypothesisPhase
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from donewhen.core.commands import Anchor, AskHuman, Finish, Record, RunAgent, RunGates, WaitUntil
+from donewhen.core.commands import (
+    Anchor,
+    AskHuman,
+    Command,
+    Finish,
+    Record,
+    RunAgent,
+    RunGates,
+    WaitUntil,
+)
 from donewhen.core.conditions import ANYWHERE, Condition
 from donewhen.core.contract import Contract, Limits, Rung
 from donewhen.core.events import (
@@ -74,6 +83,26 @@ def test_red_in_the_clean_room_goes_on() -> None:
     assert run.state.history[0].red == ("clean-room",)
 
 
+@pytest.mark.parametrize(
+    ("tree", "proof"), [(BASE, Proof.GOAL), ("tree-0", Proof.NO_REGRESSION), ("tree-0", Proof.NONE)]
+)
+def test_the_clean_room_proves_for_itself(tree: str, proof: Proof) -> None:
+    run = at_work()
+    run.tell(AgentEnded(1003.0, "worked", "tree-0"))
+    run.tell(Judged(1004.0, Purpose.ITERATION, summary((), "tree-0", Proof.GOAL)))
+    run.tell(Judged(1005.0, Purpose.DECIDING, summary((), tree, proof)))
+    assert run.state.planned == "needs-human:unproven"
+
+
+def test_the_branch_moves_with_every_new_best() -> None:
+    reds = ("abcd", "ab", "abc", "a")
+    worse = Driven().play(*(Turn(red=tuple(red)) for red in reds))
+    assert [c.best for c in worse.commands if isinstance(c, Record)] == [True, False, False]
+    better = far(max_iterations=4).play(*(Turn(red=tuple(red)) for red in reds))
+    assert [c.best for c in better.commands if isinstance(c, Record)] == [True, True, False, True]
+    assert better.state.best_iteration == 4
+
+
 def test_green_only_with_changed_tests() -> None:
     unclear = replace(GREEN, deciding=GateState.FAIL, unclear=True)
     assert end(Driven().play(unclear)) == ("needs-human:test-change", Phase.STOPPED, 1)
@@ -126,6 +155,10 @@ def test_at_the_cap_what_is_left_names_the_reason() -> None:
     assert Driven(capped).play(replace(RED, errors_only=True)).state.reason == "gate-error:tests"
 
 
+def test_stuck_with_only_integrity_left_is_integrity() -> None:
+    assert Driven().play(replace(RED, integrity=True)).state.reason == "integrity"
+
+
 def test_stuck_with_only_gate_errors_left_is_a_gate_error() -> None:
     assert Driven().play(replace(RED, errors_only=True)).state.reason == "gate-error:tests"
 
@@ -161,6 +194,12 @@ def test_a_limit_is_waited_for_and_waiting_is_not_wall_time() -> None:
     run = Driven(contract(wall_s=100.0)).play(Turn(end="limited", until=3000.0), GREEN)
     assert end(run) == ("gates-passed", Phase.DONE, 1)
     assert run.state.waited_s == pytest.approx(3000.0, abs=1)
+
+
+def test_a_wait_that_no_budget_is_left_for_is_not_waited() -> None:
+    run = Driven(contract(usd=1.0)).play(Turn(end="limited", until=3000.0, usd=5.0))
+    assert end(run) == ("budget:usd", Phase.STOPPED, 0)
+    assert not [c for c in run.commands if isinstance(c, WaitUntil)]
 
 
 def test_a_limit_beyond_the_longest_wait_ends() -> None:
@@ -211,7 +250,29 @@ def test_stuck_climbs_first_and_ends_only_on_the_top() -> None:
     patient = replace(contract(), rungs=(Rung("cheap", 99), Rung("strong", 99)))
     run = Driven(patient).play(RED)
     assert run.state.reason == "stuck:repeat"
+    assert [c.rung for c in run.commands if isinstance(c, RunAgent)] == [0, 0, 1, 1, 1]
+    climbed = [c for c in run.commands if isinstance(c, Anchor)][2]
+    assert (climbed.rung, climbed.nudge) == (1, "repeat")
+
+
+def test_other_patterns_climb_when_they_are_complete() -> None:
+    patient = replace(contract(), rungs=(Rung("cheap", 99), Rung("strong", 99)))
+    circle = [Turn(red=(letter,)) for letter in "abababab"]
+    run = Driven(patient).play(*circle)
+    assert run.state.reason == "stuck:cycle"
     assert [c.rung for c in run.commands if isinstance(c, RunAgent)] == [0, 0, 0, 1, 1, 1]
+
+
+def test_idle_on_every_rung_is_idle() -> None:
+    patient = replace(contract(), rungs=(Rung("cheap", 99), Rung("strong", 99)))
+    run = Driven(patient).play(replace(RED, tree=BASE))
+    assert run.state.reason == "stuck:idle"
+    assert [c.rung for c in run.commands if isinstance(c, RunAgent)] == [0, 0, 1, 1, 1]
+
+
+def test_without_a_stronger_agent_the_next_prompt_says_so() -> None:
+    run = Driven().play(RED)
+    assert [c.nudge for c in run.commands if isinstance(c, Anchor)] == ["", "", "repeat"]
 
 
 # -- signals, cancel, resume -----------------------------------------------------------------------
@@ -256,11 +317,75 @@ def test_resume_after_the_cap_with_a_new_limit() -> None:
     assert end(run) == ("max-iterations", Phase.STOPPED, 3)
 
 
-def test_resume_after_a_lost_agent_repeats_its_iteration() -> None:
+def test_resume_after_a_lost_agent_repeats_its_iteration_with_new_attempts() -> None:
+    """A recorded attempt is never started again: under its number its old end would be found."""
     run = Driven().play(Turn(end="auth"))
     command = run.tell(Resumed(2000.0))
     assert isinstance(command, Anchor)
-    assert command.iteration == 1
+    run.follow(command, lambda _n: GREEN)
+    assert end(run) == ("gates-passed", Phase.DONE, 1)
+    starts = [(c.iteration, c.attempt) for c in run.commands if isinstance(c, RunAgent)]
+    assert starts == [(1, 1), (1, 2), (1, 3), (1, 4)]
+
+
+def second_iteration() -> Driven:
+    """A run whose second agent is at work."""
+    run = at_work()
+    run.tell(AgentEnded(1003.0, "worked", "t1"))
+    run.tell(Judged(1004.0, Purpose.ITERATION, summary(("x",), "t1")))
+    run.tell(Recorded(1005.0, "c"))
+    run.tell(Anchored(1006.0, "p"))
+    return run
+
+
+@pytest.mark.parametrize("fact", [Failed(1007.0, "disk full"), Outside(1007.0, "../x")])
+def test_resume_repeats_the_iteration_that_was_not_recorded(fact: Fact) -> None:
+    run = second_iteration()
+    run.tell(fact)
+    run.tell(Finished(1008.0))
+    assert run.tell(Resumed(1009.0)) == Anchor(2, 0)
+    assert run.tell(Anchored(1010.0, "p")) == RunAgent(2, 0, 2)
+
+
+def test_no_resume_goes_beyond_the_cap() -> None:
+    run = far(max_iterations=2).play(*different())
+    longer = Limits(max_iterations=2, wall_s=9e9)
+    assert run.tell(Resumed(2000.0, limits=longer)) == Finish("max-iterations")
+    run.tell(Finished(2001.0))
+    assert end(run) == ("max-iterations", Phase.STOPPED, 2)
+
+
+def test_an_end_that_was_cut_off_is_finished_first() -> None:
+    for turn, reason in ((GREEN, "gates-passed"), (RED, "stuck:repeat")):
+        whole = Driven().play(turn)
+        cut = Driven(state=replay(whole.contract, whole.facts[:-1]), facts=whole.facts[:-1])
+        assert cut.state.phase is Phase.STOPPED
+        assert cut.tell(Resumed(9000.0)) == Finish(reason)
+        cut.tell(Finished(9001.0))
+        assert (cut.state.reason, cut.state.phase) == (reason, whole.state.phase)
+
+
+def test_a_question_that_was_cut_off_is_asked_first() -> None:
+    whole = Driven().play(RED)
+    facts = whole.facts[: [type(f) for f in whole.facts].index(HumanAsked)]
+    cut = Driven(state=replay(whole.contract, facts), facts=facts)
+    command = cut.tell(Resumed(9000.0, limits=Limits(max_iterations=99)))
+    assert isinstance(command, AskHuman)
+
+
+def test_a_new_limit_goes_on_from_an_end_that_was_cut_off() -> None:
+    whole = far(max_iterations=2).play(*different())
+    cut = Driven(whole.contract, state=replay(whole.contract, whole.facts[:-1]))
+    assert cut.tell(Resumed(9000.0, limits=Limits(max_iterations=3))) == Anchor(3, 0)
+
+
+def test_cancel_that_crosses_with_a_final_end_changes_nothing() -> None:
+    run = Driven().play(GREEN)
+    assert run.tell(Cancelled(9000.0)) is None
+    assert end(run) == ("gates-passed", Phase.DONE, 1)
+    cut = Driven(state=replay(run.contract, run.facts[:-2]))
+    assert cut.tell(Cancelled(9000.0)) is None
+    assert cut.state.pending == Finish("gates-passed")
 
 
 @pytest.mark.parametrize(
@@ -309,13 +434,20 @@ SAMPLES: list[Fact] = [
     Resumed(1.0),
 ]
 LEGAL: dict[Phase, set[type[Fact]]] = {
-    Phase.ANCHOR: {RunStarted, Anchored},
+    Phase.ANCHOR: {Anchored},
     Phase.ACT: {AgentEnded},
     Phase.JUDGE: {Judged},
     Phase.RECORD: {Recorded},
     Phase.WAITING: {Waited},
-    Phase.STOPPED: {HumanAsked, Finished, Cancelled, Tampered, Resumed},
-    Phase.DONE: {Resumed},
+    Phase.STOPPED: {Cancelled, Tampered, Resumed},
+    Phase.DONE: {Cancelled, Resumed},
+}
+PENDING: dict[Phase, Command] = {
+    Phase.ANCHOR: Anchor(1, 0),
+    Phase.ACT: RunAgent(1, 0, 1),
+    Phase.JUDGE: RunGates(1, Purpose.ITERATION),
+    Phase.RECORD: Record(1, True),
+    Phase.WAITING: WaitUntil(2.0, "limited"),
 }
 ALWAYS: set[type[Fact]] = {Cancelled, Interrupted, Tampered, Outside, Failed, Resumed}
 
@@ -325,7 +457,9 @@ ALWAYS: set[type[Fact]] = {Cancelled, Interrupted, Tampered, Outside, Failed, Re
 def test_every_pair_is_legal_or_refused(phase: Phase, fact: Fact) -> None:
     ended = phase in {Phase.DONE, Phase.STOPPED}
     reason = "gates-passed" if phase is Phase.DONE else "max-iterations" if ended else ""
-    state = initial().but(phase=phase, reason=reason, base=BASE, base_measured=True)
+    state = initial().but(
+        phase=phase, reason=reason, base=BASE, base_measured=True, pending=PENDING.get(phase)
+    )
     legal = LEGAL[phase] | (set() if ended else ALWAYS)
     if type(fact) in legal:
         assert isinstance(decide(contract(), state, fact).state, LoopState)
@@ -333,6 +467,49 @@ def test_every_pair_is_legal_or_refused(phase: Phase, fact: Fact) -> None:
         with pytest.raises(IllegalEvent) as caught:
             decide(contract(), state, fact)
         assert phase.value in caught.value.message
+        assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "fact", [f for f in SAMPLES if type(f) not in ALWAYS], ids=lambda f: type(f).__name__
+)
+@pytest.mark.parametrize(
+    ("phase", "pending"),
+    [
+        *PENDING.items(),
+        (Phase.STOPPED, AskHuman("stuck:idle", "?")),
+        (Phase.STOPPED, Finish("max-iterations")),
+        (Phase.JUDGE, RunGates(0, Purpose.BASELINE)),
+        (Phase.JUDGE, RunGates(1, Purpose.DECIDING)),
+        (Phase.ANCHOR, None),
+    ],
+)
+def test_a_command_is_answered_by_exactly_one_fact(
+    phase: Phase, pending: Command | None, fact: Fact
+) -> None:
+    answers = {
+        Anchor: Anchored, RunAgent: AgentEnded, RunGates: Judged, Record: Recorded,
+        WaitUntil: Waited, AskHuman: HumanAsked, Finish: Finished,
+    }  # fmt: skip
+    right = pending is not None and isinstance(fact, answers[type(pending)])
+    if isinstance(fact, Judged) and isinstance(pending, RunGates):
+        right = pending.purpose is fact.purpose
+    right = right or (pending is None and isinstance(fact, RunStarted))
+    state = initial() if pending is None else initial().but(phase=phase, base=BASE, pending=pending)
+    if right:
+        assert decide(contract(), state, fact).state.pending != pending
+    else:
+        with pytest.raises(IllegalEvent):
+            decide(contract(), state, fact)
+
+
+def test_nothing_is_answered_while_interrupted_nor_resumed_before_its_start() -> None:
+    run = at_work()
+    run.tell(Interrupted(1003.0, 2))
+    with pytest.raises(IllegalEvent):
+        run.tell(AgentEnded(1004.0, "worked", "t"))
+    with pytest.raises(IllegalEvent):
+        decide(contract(), initial(), Resumed(1.0))
 
 
 def test_every_condition_has_a_row_and_what_happens_anywhere_has_one_everywhere() -> None:
@@ -405,7 +582,34 @@ def test_cut_anywhere_and_resumed_it_still_ends(script: list[Turn], cut: int) ->
     command = again.tell(Resumed(again.now))
     again.follow(command, lambda n: script[min(n, len(script) - 1)])
     assert again.state.phase in {Phase.DONE, Phase.STOPPED}
-    assert again.state.reason
+    assert again.state.reason in EXITS or again.state.reason.startswith("gate-error:")
+    assert again.state.completed <= 5
+    assert replay(again.contract, again.facts) == again.state
+    starts = [(f.iteration, f.attempt) for f in again.commands if isinstance(f, RunAgent)]
+    assert len(starts) == len(set(starts))
+
+
+@settings(max_examples=80, deadline=None, phases=PHASES)
+@given(
+    script=st.lists(turns, min_size=1, max_size=6), limits=st.lists(st.integers(1, 5), max_size=4)
+)
+def test_resumed_again_and_again_no_attempt_and_no_cap_is_used_twice(
+    script: list[Turn], limits: list[int]
+) -> None:
+    run = Driven(contract(max_iterations=2)).play(*script)
+    for most in limits:
+        at = Resumed(run.now + 1000.0, limits=Limits(max_iterations=most), guidance="on")
+        command = run.tell(at)
+        run.follow(command, lambda n: script[min(n, len(script) - 1)])
+        assert run.state.phase in {Phase.DONE, Phase.STOPPED}
+        assert run.state.completed <= max(2, *limits)
+        if command is None:
+            assert run.state.reason in FINAL
+    starts = [(c.iteration, c.attempt) for c in run.commands if isinstance(c, RunAgent)]
+    assert len(starts) == len(set(starts))
+    recorded = [c.iteration for c in run.commands if isinstance(c, Record)]
+    assert recorded == sorted(set(recorded))
+    assert replay(run.contract, run.facts) == run.state
 
 
 def test_the_state_does_not_grow() -> None:

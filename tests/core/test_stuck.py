@@ -14,16 +14,20 @@ BASE = "base"
 
 
 def history(*entries: tuple[str, str]) -> LoopState:
-    """(tree, letters of the red findings) for iterations 1, 2, ..."""
-    past = tuple(
-        Past(n, tree, tuple(sorted(red)), Score(failing=len(red)), 0)
-        for n, (tree, red) in enumerate(entries, 1)
-    )
-    return LoopState(base=BASE, history=past, red=past[-1].red if past else ())
+    """(tree, letters of the red findings) for iterations 1, 2, ...; the baseline had 9 findings."""
+    past: list[Past] = []
+    stale, best = 0, Score(failing=9)
+    for number, (tree, red) in enumerate(entries, 1):
+        score = Score(failing=len(red))
+        before = past[-1].tree if past else BASE
+        past.append(Past(number, before, tree, tuple(sorted(red)), score, 0))
+        stale = 0 if stuck.better(score, best) else stale + 1
+        best = min(best, score, key=Score.key)
+    return LoopState(base=BASE, history=tuple(past), red=past[-1].red if past else (), stale=stale)
 
 
 def found(*entries: tuple[str, str]) -> str:
-    return stuck.find(history(*entries), BASE, AT)
+    return stuck.find(history(*entries), AT)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +41,6 @@ def found(*entries: tuple[str, str]) -> str:
         ([("a", "x"), ("b", "y"), ("c", "x")], "cycle"),
         ([("a", "x"), ("b", "y"), ("a", "z")], "cycle"),
         ([("a", "w"), ("b", "x"), ("c", "y"), ("d", "z"), ("e", "w")], "cycle"),
-        ([("a", "v"), ("b", "w"), ("c", "x"), ("d", "y"), ("e", "z"), ("f", "v")], ""),
         ([(BASE, "x"), (BASE, "x"), (BASE, "x")], "idle"),
         ([(BASE, "x"), (BASE, "x")], ""),
         ([("a", "x"), ("a", "y"), ("a", "x"), ("a", "y")], "idle"),
@@ -48,9 +51,34 @@ def test_patterns(entries: list[tuple[str, str]], pattern: str) -> None:
     assert found(*entries) == pattern
 
 
+def test_a_cycle_has_a_longest_distance() -> None:
+    five = [("a", "v"), ("b", "w"), ("c", "x"), ("d", "y"), ("e", "z"), ("f", "v")]
+    assert not stuck.cycle(history(*five).history, AT)
+    assert stuck.cycle(history(*five[1:5], ("f", "w")).history, AT)
+
+
 def test_idle_explains_more_than_repeat() -> None:
     assert found((BASE, "x"), (BASE, "x"), (BASE, "x")) == "idle"
     assert found(("a", "x"), (BASE, "x"), ("b", "x")) == "repeat"
+
+
+def test_idle_needs_no_neighbour() -> None:
+    """After a climb or a resume the history begins anew; an untouched tree is still seen."""
+    late = tuple(Past(n, "t", "t", ("x",), Score(failing=1), 1) for n in (6, 7, 8))
+    assert stuck.find(LoopState(base=BASE, history=late, red=("x",)), AT) == "idle"
+
+
+def test_progress_is_no_cycle() -> None:
+    """Back at an earlier tree, but with fewer findings than ever: a flaky gate, not a circle."""
+    assert found(("a", "wxyz"), ("b", "wxyzv"), ("a", "wx")) == ""
+    assert found(("a", "wx"), ("b", "wxyzv"), ("a", "wxy")) == "cycle"
+
+
+def test_progress_is_no_thrash_and_what_stays_fixed_is_past() -> None:
+    state = history(("a", "wxyz"), ("b", "xy")).but(flips={"x": 3})
+    assert stuck.find(state, AT) == ""
+    assert stuck.find(state.but(stale=1), AT) == "thrash"
+    assert stuck.find(state.but(stale=1, flips={"fixed": 3}), AT) == ""
 
 
 def test_an_agent_that_commits_but_changes_the_findings_is_not_stuck() -> None:
@@ -59,8 +87,9 @@ def test_an_agent_that_commits_but_changes_the_findings_is_not_stuck() -> None:
 
 def test_stagnation_is_no_new_best() -> None:
     state = history(("a", "x"), ("b", "y"), ("c", "z"))
-    assert stuck.find(state.but(stale=3), BASE, AT) == "stagnation"
-    assert stuck.find(state.but(stale=2), BASE, AT) == ""
+    assert stuck.find(state.but(stale=3), AT) == "stagnation"
+    assert stuck.find(state.but(stale=2), AT) == ""
+    assert stuck.near(state.but(stale=2), AT) == "stagnation"
     assert stuck.better(Score(failing=2), Score(failing=3))
     assert stuck.better(Score(errors=0, failing=9), Score(errors=1, failing=0))
     assert not stuck.better(Score(failing=2), Score(failing=2))
@@ -74,8 +103,9 @@ def test_thrash_counts_what_comes_back() -> None:
         flips, gone = stuck.flipped(state, ("x", "y"))
         state = state.but(red=("x", "y"), flips=flips, gone=gone)
         assert state.flips == {"x": turn + 1}
-    moving = state.but(history=history(("a", "p"), ("b", "q")).history)
-    assert stuck.find(moving, BASE, AT) == "thrash"
+    moving = state.but(history=history(("a", "p"), ("b", "q")).history, stale=1)
+    assert stuck.find(moving, AT) == "thrash"
+    assert stuck.near(moving.but(flips={"x": 2}), AT) == "thrash"
 
 
 def test_what_is_remembered_is_bounded() -> None:
@@ -99,4 +129,4 @@ def test_what_is_remembered_is_bounded() -> None:
 def test_the_nudge_comes_one_iteration_earlier(
     entries: list[tuple[str, str]], pattern: str
 ) -> None:
-    assert stuck.near(history(*entries), BASE, AT) == pattern
+    assert stuck.near(history(*entries), AT) == pattern

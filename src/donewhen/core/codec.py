@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from enum import StrEnum
 from functools import cache
+from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -37,6 +38,8 @@ def plain(value: Any) -> Any:
 
 def decode(record: dict[str, Any]) -> Any:
     """The value of `encode`. Raises Corrupt for an unknown type, a missing or unknown field."""
+    if not isinstance(record, dict):
+        raise Corrupt(f"expected a record, not {record!r:.80}")
     kind = TYPES.get(str(record.get("type")))
     if kind is None:
         raise Corrupt(f"unknown record type {record.get('type')!r}")
@@ -58,13 +61,14 @@ def build(kind: Any, value: Any) -> Any:
             raise Corrupt(f"expected a list, not {value!r:.80}")
         return tuple(build(get_args(kind)[0], item) for item in value)
     if origin is dict:
-        item = get_args(kind)[1]
-        return {k: build(item, v) for k, v in dict(value).items()}
+        if not isinstance(value, dict):
+            raise Corrupt(f"expected an object, not {value!r:.80}")
+        return {str(k): build(get_args(kind)[1], v) for k, v in value.items()}
     if dataclasses.is_dataclass(kind):
         return _dataclass(kind, value)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return _scalar(kind, value)
-    return _scalar(float, value) if kind is float else _checked(kind, value)
+    return _number(value) if kind is float else _checked(kind, value)
 
 
 def _union(kind: Any, value: Any) -> Any:
@@ -93,6 +97,13 @@ def _scalar(kind: Any, value: Any) -> Any:
         return kind(value)
     except (TypeError, ValueError) as error:
         raise Corrupt(f"expected {kind.__name__}, not {value!r:.80}") from error
+
+
+def _number(value: Any) -> float:
+    """JSON writes 2.0 as 2; text, truth values, infinity and not-a-number are no numbers here."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise Corrupt(f"expected float, not {value!r:.80}")
+    return float(value)
 
 
 def _checked(kind: Any, value: Any) -> Any:

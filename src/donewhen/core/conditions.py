@@ -8,6 +8,16 @@ from __future__ import annotations
 from enum import StrEnum
 
 from donewhen.core import budget, ladder, stuck
+from donewhen.core.commands import (
+    Anchor,
+    AskHuman,
+    Command,
+    Finish,
+    Record,
+    RunAgent,
+    RunGates,
+    WaitUntil,
+)
 from donewhen.core.contract import Contract, Limits
 from donewhen.core.events import (
     AgentEnded,
@@ -27,7 +37,7 @@ from donewhen.core.events import (
     Waited,
 )
 from donewhen.core.reasons import FINAL
-from donewhen.core.state import LoopState
+from donewhen.core.state import LoopState, Phase
 from donewhen.core.verdict import GateState, Proof, Purpose, Summary
 
 
@@ -65,7 +75,7 @@ class Condition(StrEnum):
     FAILED = "internal failure"
     RESUMED = "resumed after a stop"
     RESUMED_PENDING = "resumed in the middle"
-    RESUMED_FINAL = "resumed at a final end"
+    AFTER_FINAL = "too late, the end is final"
 
 
 # Conditions that may happen wherever a run is on its way.
@@ -80,6 +90,35 @@ ANYWHERE = (
 RETRIED = frozenset({"auth", "credit", "spawn", "protocol", "hang", "refused"})
 ODD_ENDS = 3  # time-outs or crashes in a row that changed nothing, before `protocol`
 BACKOFF_S = (15.0, 60.0, 240.0)
+ENDED = frozenset({Phase.DONE, Phase.STOPPED})
+CLIMBS_EARLY = frozenset({stuck.IDLE, stuck.REPEAT})  # near these a stronger agent takes over
+
+# Which command a fact answers; every other fact comes from outside.
+ANSWERS: dict[type[Fact], type[Command]] = {
+    Anchored: Anchor,
+    AgentEnded: RunAgent,
+    Judged: RunGates,
+    Recorded: Record,
+    Waited: WaitUntil,
+    HumanAsked: AskHuman,
+    Finished: Finish,
+}
+
+
+def expected(state: LoopState, fact: Fact) -> bool:
+    """Does the fact answer the pending command, or may it come from outside now?"""
+    if isinstance(fact, RunStarted):
+        return state == LoopState()
+    if isinstance(fact, Resumed):  # before its start a run has nothing to go on with
+        return state.phase in ENDED or state.pending is not None
+    answered = ANSWERS.get(type(fact))
+    if answered is None:
+        return True
+    if state.reason == "interrupted" or type(state.pending) is not answered:
+        return False
+    if isinstance(fact, Judged) and isinstance(state.pending, RunGates):
+        return fact.purpose is state.pending.purpose
+    return True
 
 
 def limits_of(contract: Contract, state: LoopState) -> Limits:
@@ -111,7 +150,7 @@ def meaning(contract: Contract, state: LoopState, fact: Fact) -> Condition:
         case Recorded():
             return _recorded(contract, state, fact.at)
         case Resumed():
-            return _resumed(state)
+            return _resumed(contract, state, fact)
         case HumanAsked():
             return Condition.ASKED
         case Finished():
@@ -124,8 +163,8 @@ def meaning(contract: Contract, state: LoopState, fact: Fact) -> Condition:
             return Condition.OUTSIDE
         case Failed():
             return Condition.FAILED
-        case Cancelled():
-            return Condition.CANCELLED
+        case Cancelled():  # it may cross with the run's own end
+            return Condition.AFTER_FINAL if state.reason in FINAL else Condition.CANCELLED
 
 
 def _judged(contract: Contract, state: LoopState, fact: Judged) -> Condition:
@@ -133,16 +172,19 @@ def _judged(contract: Contract, state: LoopState, fact: Judged) -> Condition:
     if fact.purpose is Purpose.BASELINE:
         return Condition.GATE_UNUSABLE if summary.fatal_gate else Condition.BASELINE_MEASURED
     if fact.purpose is Purpose.DECIDING:
-        return _decided(summary)
+        return _decided(contract, state, summary)
     if summary.state is not GateState.PASS:
         return Condition.RED
     return Condition.PROVEN if _may_be_done(contract, state, summary) else Condition.UNPROVEN
 
 
-def _decided(summary: Summary) -> Condition:
+def _decided(contract: Contract, state: LoopState, summary: Summary) -> Condition:
+    """The clean room proves for itself; what the iteration proved counts for nothing here."""
     if summary.unclear_tests:
         return Condition.TESTS_UNCLEAR
-    return Condition.CONFIRMED if summary.state is GateState.PASS else Condition.RED
+    if summary.state is not GateState.PASS:
+        return Condition.RED
+    return Condition.CONFIRMED if _may_be_done(contract, state, summary) else Condition.UNPROVEN
 
 
 def _may_be_done(contract: Contract, state: LoopState, summary: Summary) -> bool:
@@ -156,19 +198,18 @@ def _agent(contract: Contract, state: LoopState, fact: AgentEnded) -> Condition:
     worked = Condition.AGENT_WORKED if contract.gates else Condition.AGENT_WORKED_WITHOUT_GATES
     if state.act_end:  # noted: it worked, or it was cut off but changed the tree
         return worked
+    waits = fact.end in {"limited", "overloaded"}
     if fact.end in {"timeout", "crashed"}:
         lost = state.odd_ends + 1 >= ODD_ENDS
     elif fact.end == "limited":
-        wait = state.waiting_s + wait_until(state, fact) - fact.at
-        lost = contract.no_wait or wait > limits.limit_wait_s
-        return Condition.AGENT_LOST if lost else Condition.AGENT_LIMITED
+        lost = state.waiting_s + wait_until(state, fact) - fact.at > limits.limit_wait_s
     else:
         lost = state.failures + 1 >= limits.agent_retries
-        if fact.end == "overloaded" and not lost:
-            return Condition.AGENT_LOST if contract.no_wait else Condition.AGENT_LIMITED
-    if lost:
+    if lost or (waits and contract.no_wait):
         return Condition.AGENT_LOST
-    return Condition.BUDGET if over_budget(contract, state, fact.at) else Condition.AGENT_RETRY
+    if over_budget(contract, state, fact.at):  # also before a wait: it would be for nothing
+        return Condition.BUDGET
+    return Condition.AGENT_LIMITED if waits else Condition.AGENT_RETRY
 
 
 def wait_until(state: LoopState, fact: AgentEnded) -> float:
@@ -182,18 +223,33 @@ def _recorded(contract: Contract, state: LoopState, at: float) -> Condition:
         return Condition.PLANNED_END
     if over_budget(contract, state, at):
         return Condition.BUDGET
-    if stuck.find(state, state.base, contract.thresholds):
-        climb = ladder.can_climb(contract.rungs, state.rung)
-        used_up = state.iteration >= limits_of(contract, state).max_iterations
-        return Condition.CLIMB if climb and not used_up else Condition.STUCK
-    if state.iteration >= limits_of(contract, state).max_iterations:
+    used_up = _used_up(contract, state)
+    stronger = ladder.can_climb(contract.rungs, state.rung)
+    if stuck.find(state, contract.thresholds):
+        return Condition.CLIMB if stronger and not used_up else Condition.STUCK
+    if used_up:
         return Condition.CAP
-    if ladder.should_climb(contract.rungs, state.rung, state.rung_failures):
+    early = stronger and stuck.near(state, contract.thresholds) in CLIMBS_EARLY
+    if early or ladder.should_climb(contract.rungs, state.rung, state.rung_failures):
         return Condition.CLIMB
     return Condition.GO_ON
 
 
-def _resumed(state: LoopState) -> Condition:
-    if not state.reason or (state.reason == "interrupted" and state.pending):
+def _used_up(contract: Contract, state: LoopState) -> bool:
+    return state.completed >= limits_of(contract, state).max_iterations
+
+
+def _resumed(contract: Contract, state: LoopState, fact: Resumed) -> Condition:
+    """In the middle, and in an end that was not finished, what is pending is done first.
+
+    Only a changed cause goes on from an end whose Finish was cut off: it says that the end is over.
+    """
+    if state.phase not in ENDED:
         return Condition.RESUMED_PENDING
-    return Condition.RESUMED_FINAL if state.reason in FINAL else Condition.RESUMED
+    final = state.reason in FINAL
+    changed = bool(fact.limits or fact.guidance or fact.allow) and not final
+    if isinstance(state.pending, AskHuman) or (state.pending and not changed):
+        return Condition.RESUMED_PENDING
+    if final:
+        return Condition.AFTER_FINAL
+    return Condition.CAP if _used_up(contract, state) else Condition.RESUMED

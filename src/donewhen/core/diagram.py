@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from donewhen.core.conditions import ANYWHERE, Condition
-from donewhen.core.machine import TABLE
+from donewhen.core.conditions import ANYWHERE, ENDED, Condition
+from donewhen.core.machine import QUIET, TABLE
 from donewhen.core.state import Phase
 
-FINAL = (Phase.DONE, Phase.STOPPED)
+# Rows that set the phase themselves, and to what.
 MOVES = {
-    Condition.FINISHED: Phase.DONE,
-    Condition.RESUMED: Phase.ANCHOR,
-}  # rows that set it themselves
+    Condition.FINISHED: (Phase.DONE, Phase.STOPPED),
+    Condition.RESUMED: (Phase.ANCHOR, Phase.JUDGE),
+}
 
 
 def mermaid() -> str:
-    """A stateDiagram of the table; what may happen in every phase is one note."""
+    """A stateDiagram of the table; what may happen in every phase on the way is one note."""
     lines = ["stateDiagram-v2", "    [*] --> anchor"]
     for (phase, condition), (following, _make) in TABLE.items():
-        if condition in ANYWHERE or condition is Condition.RESUMED_FINAL:
+        if condition in QUIET or (condition in ANYWHERE and phase not in ENDED):
             continue
-        target = following or MOVES.get(condition, phase)
-        lines.append(f"    {phase.value} --> {target.value}: {condition.value}")
-    lines += [f"    {phase.value} --> [*]" for phase in FINAL]
+        targets = (following,) if following else MOVES.get(condition, (phase,))
+        for target in targets:
+            lines.append(f"    {phase.value} --> {target.value}: {condition.value}")
+    lines += [f"    {phase.value} --> [*]" for phase in (Phase.DONE, Phase.STOPPED)]
     always = ", ".join(c.value for c in ANYWHERE)
-    lines += ["    note right of anchor", f"        in every phase: {always}", "    end note"]
-    return "\n".join(lines)
+    lines += ["    note right of anchor", f"        before the end, anywhere: {always}"]
+    return "\n".join([*lines, "    end note"])

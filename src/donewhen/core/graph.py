@@ -43,17 +43,32 @@ def order(graph: Graph) -> list[str]:
 
 
 def ready(graph: Graph, done: Iterable[str], busy: Iterable[str] = ()) -> list[str]:
-    """Nodes whose needs are all done and that are neither done nor busy, in the order given."""
-    have, away = set(done), set(busy)
-    return [n for n, needs in checked(graph).items() if n not in have | away and set(needs) <= have]
+    """Nodes whose needs are all done and that are neither done nor busy, in the order given.
+
+    Raises UsageError for an id that is not in the graph.
+    """
+    whole = checked(graph)
+    have, away = _known(whole, done), _known(whole, busy)
+    return [n for n, needs in whole.items() if n not in have | away and set(needs) <= have]
 
 
 def blocked_by(graph: Graph, failed: Iterable[str]) -> dict[str, str]:
-    """Node -> the failed node that it waits for, directly or through others."""
-    whole, cause = checked(graph), dict.fromkeys(failed, "")
+    """Node -> the failed node that it waits for, directly or through others.
+
+    Raises UsageError for an id that is not in the graph.
+    """
+    whole = checked(graph)
+    cause = dict.fromkeys(_known(whole, failed), "")
     for node in order(whole):
         if node not in cause:
             hit = next((other for other in whole[node] if other in cause), None)
             if hit is not None:
                 cause[node] = cause[hit] or hit
     return {node: why for node, why in cause.items() if why}
+
+
+def _known(whole: Graph, ids: Iterable[str]) -> set[str]:
+    found = set(ids)
+    if unknown := sorted(found - whole.keys()):
+        raise UsageError(f"{unknown[0]} does not exist", hint=f"Known: {', '.join(sorted(whole))}")
+    return found

@@ -1,16 +1,15 @@
 """The machine. Everything that affects a transition lives in TABLE and in the functions it names.
 
 A driver performs the one command of a decision and feeds back the one fact that answers it.
-`decide` first notes what the fact measured (`note`), then asks what it means
-(core.conditions), then looks up (phase, condition): the row says the next phase and how the next
-command is made. An illegal pair is a missing row.
+`decide` first refuses a fact that answers no pending command (`expected`), then notes what it
+measured (`note`), asks what it means (`meaning`), and looks up (phase, condition): the row says the
+next phase and how the next command is made. An illegal pair is a missing row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from donewhen.core import stuck
 from donewhen.core.commands import (
@@ -23,17 +22,17 @@ from donewhen.core.commands import (
     RunGates,
     WaitUntil,
 )
-from donewhen.core.conditions import ANYWHERE, Condition, meaning, over_budget, wait_until
+from donewhen.core.conditions import ANYWHERE, Condition, expected, meaning, over_budget, wait_until
 from donewhen.core.contract import Contract
-from donewhen.core.events import AgentEnded, Fact, Interrupted, Resumed
-from donewhen.core.noting import note
+from donewhen.core.events import AgentEnded, Fact, Interrupted
+from donewhen.core.noting import is_best, note
 from donewhen.core.state import LoopState, Phase
 from donewhen.core.verdict import Purpose
 from donewhen.errors import DonewhenError
 
 
 class IllegalEvent(DonewhenError):
-    """This fact cannot happen in this phase."""
+    """This fact cannot happen here: a fault of the driver, or of what replays a journal."""
 
     exit_code = 3
 
@@ -45,24 +44,36 @@ class Decision(NamedTuple):
     commands: tuple[Command, ...]
 
 
+QUIET = frozenset({Condition.INTERRUPTED, Condition.AFTER_FINAL})  # pending stays, nothing is done
+
 Make = Callable[[Contract, LoopState, Fact], tuple[LoopState, Command | None]]
 
 
 def decide(contract: Contract, state: LoopState, fact: Fact) -> Decision:
     """One step. Raises IllegalEvent for a fact that has no row in this phase."""
+    if not expected(state, fact):
+        raise _illegal(state, fact)
     noted = note(state, fact)
     condition = meaning(contract, noted, fact)
     row = TABLE.get((state.phase, condition))
     if row is None:
-        raise IllegalEvent(
-            f"{type(fact).__name__} ({condition.value}) in phase {state.phase.value}"
-        )
+        raise _illegal(state, fact)
     phase, make = row
     after, command = make(contract, noted, fact)
     after = after.but(phase=phase or after.phase, pending=command, last_at=fact.at)
-    if command is None or condition is Condition.INTERRUPTED:
+    if command is None or condition in QUIET:
         return Decision(after, ())
     return Decision(after, (command,))
+
+
+def _illegal(state: LoopState, fact: Fact) -> IllegalEvent:
+    awaited = type(state.pending).__name__ if state.pending else "nothing"
+    ended = f", ended {state.reason}" if state.reason else ""
+    return IllegalEvent(
+        f"{type(fact).__name__} cannot happen in phase {state.phase.value}{ended}: "
+        f"pending is {awaited}",
+        hint="This is a fault of donewhen. Check the run's files: donewhen doctor",
+    )
 
 
 def initial() -> LoopState:
@@ -86,17 +97,23 @@ def _judge_baseline(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Co
 
 
 def _anchor(c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command]:
-    nudge = stuck.near(s, s.base, c.thresholds)
-    s = s.but(iteration=s.iteration + 1, attempt=0, failures=0, nudge=nudge)
+    """The next iteration, or again the one that was never recorded: its attempts count on."""
+    following = s.completed + 1
+    attempt = s.attempt if s.iteration == following else 0
+    nudge = stuck.near(s, c.thresholds)
+    s = s.but(iteration=following, attempt=attempt, failures=0, nudge=nudge)
     return s, Anchor(s.iteration, s.rung, nudge)
 
 
+FRESH: dict[str, Any] = {"history": (), "stale": 0, "flips": {}, "gone": ()}
+
+
 def _climb(c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
-    pattern = stuck.find(s, s.base, c.thresholds)
-    s, command = _anchor(c, s, f)
-    assert isinstance(command, Anchor)
-    s = s.but(rung=s.rung + 1, rung_failures=0, history=(), stale=0, flips={}, gone=())
-    return s, replace(command, rung=s.rung, nudge=pattern or command.nudge)
+    """The stronger agent starts with a clean slate, told what did not help before it."""
+    nudge = stuck.find(s, c.thresholds) or stuck.near(s, c.thresholds)
+    s, _command = _anchor(c, s, f)
+    s = s.but(rung=s.rung + 1, rung_failures=0, nudge=nudge, **FRESH)
+    return s, Anchor(s.iteration, s.rung, nudge)
 
 
 def _run_agent(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command]:
@@ -129,8 +146,8 @@ def _decide_finally(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Co
 
 def _record(planned: str) -> Make:
     def make(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command]:
-        best = s.best_iteration == s.iteration
-        return s.but(planned=planned), Record(s.iteration, best)
+        s = s.but(planned=planned)
+        return s, Record(s.iteration, is_best(s))
 
     return make
 
@@ -150,9 +167,13 @@ QUESTIONS = {
 
 def _ask(s: LoopState, reason: str) -> tuple[LoopState, Command]:
     if reason.startswith("stuck:"):
-        question = f"Stuck ({reason[6:]}) after {s.iteration} iterations. How shall it go on?"
+        question = f"Stuck ({reason[6:]}) after {_times(s.completed)}. How shall it go on?"
         return s.but(planned=reason), AskHuman(reason, question, OFFERS)
     return s.but(planned=reason), AskHuman(reason, QUESTIONS[reason], ("accept", "reject"))
+
+
+def _times(iterations: int) -> str:
+    return f"{iterations} iteration{'' if iterations == 1 else 's'}"
 
 
 def _planned_end(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command]:
@@ -169,7 +190,7 @@ def _what_is_left(s: LoopState, otherwise: str) -> str:
 
 
 def _stuck(c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command]:
-    reason = _what_is_left(s, f"stuck:{stuck.find(s, s.base, c.thresholds)}")
+    reason = _what_is_left(s, f"stuck:{stuck.find(s, c.thresholds)}")
     return _ask(s, reason) if reason.startswith("stuck:") else _stop(s, reason)
 
 
@@ -213,24 +234,21 @@ def _interrupted(_c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Comman
 
 
 def _reissue(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command | None]:
-    return s.but(reason="", signal=0), s.pending
+    """The same command again; an end that was not finished keeps its reason."""
+    interrupted = s.reason == "interrupted"
+    return (s.but(reason="", signal=0) if interrupted else s), s.pending
 
 
 def _restart(c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
-    """After a stop: the next iteration, or again the one whose agent never worked."""
-    assert isinstance(f, Resumed)
-    unworked = s.reason.startswith("agent-unavailable:") or not s.act_end
-    s = s.but(
-        reason="", detail="", planned="", history=(), stale=0, flips={}, gone=(), failures=0,
-        odd_ends=0, waiting_s=0.0, iteration=max(0, s.iteration - unworked),
-    )  # fmt: skip
+    """After a stop: the next iteration, or again the one that was not recorded."""
+    s = s.but(reason="", detail="", planned="", failures=0, odd_ends=0, waiting_s=0.0, **FRESH)
     if c.gates and not s.base_measured:
         return s.but(phase=Phase.JUDGE), RunGates(0, Purpose.BASELINE)
     return _anchor(c, s.but(phase=Phase.ANCHOR), f)
 
 
-def _nothing(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, None]:
-    return s, None
+def _nothing(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command | None]:
+    return s, s.pending
 
 
 P, C = Phase, Condition
@@ -266,11 +284,12 @@ TABLE: dict[tuple[Phase, Condition], tuple[Phase | None, Make]] = {
     (P.STOPPED, C.ASKED): (P.STOPPED, _asked),
     (P.STOPPED, C.FINISHED): (None, _finished),
     (P.STOPPED, C.RESUMED): (None, _restart),
+    (P.STOPPED, C.CAP): (P.STOPPED, _cap),
     (P.STOPPED, C.RESUMED_PENDING): (None, _reissue),
-    (P.STOPPED, C.RESUMED_FINAL): (P.STOPPED, _nothing),
+    (P.STOPPED, C.AFTER_FINAL): (P.STOPPED, _nothing),
     (P.STOPPED, C.TAMPERED): (P.STOPPED, _ended("tampered")),
     (P.STOPPED, C.CANCELLED): (P.STOPPED, _ended("cancelled")),
-    (P.DONE, C.RESUMED_FINAL): (P.DONE, _nothing),
+    (P.DONE, C.AFTER_FINAL): (P.DONE, _nothing),
     **{
         (phase, condition): row
         for phase in (P.ANCHOR, P.ACT, P.JUDGE, P.RECORD, P.WAITING)

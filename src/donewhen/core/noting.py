@@ -14,7 +14,7 @@ from donewhen.core.events import (
     Waited,
 )
 from donewhen.core.state import KEPT, TRIED, LoopState, Past
-from donewhen.core.verdict import GateState, Purpose, Summary
+from donewhen.core.verdict import Purpose
 
 
 def note(state: LoopState, fact: Fact) -> LoopState:
@@ -46,8 +46,9 @@ def _agent(state: LoopState, fact: AgentEnded) -> LoopState:
     worked = fact.end == "worked" or (
         fact.end in {"timeout", "crashed"} and fact.tree != state.tree
     )
-    # A tree that was not worked on stays as it was judged: `tree` moves with completed ACTs only.
-    return state.but(act_end=fact.end, tree=fact.tree) if worked else state.but(act_end="")
+    if not worked:  # the tree stays as it was judged: it moves with completed ACTs only
+        return state.but(act_end="")
+    return state.but(act_end=fact.end, before=state.tree, tree=fact.tree)
 
 
 def _judged(state: LoopState, fact: Judged) -> LoopState:
@@ -55,38 +56,53 @@ def _judged(state: LoopState, fact: Judged) -> LoopState:
     state = state.but(
         score=summary.score,
         integrity=summary.integrity,
-        error_gate=(summary.fatal_gate or _first(summary)),
+        error_gate=_error_gate(fact),
         proof=summary.proof,
     )
     if fact.purpose is Purpose.BASELINE:
         measured = not summary.fatal_gate
         return state.but(red=summary.fingerprints, base_measured=measured, best_score=summary.score)
+    state = state.but(tree=summary.tree)
+    if fact.purpose is Purpose.DECIDING:  # the same iteration, measured more strictly: no flip
+        gone = tuple(sorted(set(state.gone) - set(summary.fingerprints)))
+        return state.but(red=summary.fingerprints, gone=gone)
     flips, gone = stuck.flipped(state, summary.fingerprints)
-    if fact.purpose is Purpose.DECIDING:  # the same iteration again, measured more strictly
-        return state.but(red=summary.fingerprints, tree=summary.tree or state.tree)
-    return state.but(red=summary.fingerprints, flips=flips, gone=gone, tree=summary.tree)
+    return state.but(red=summary.fingerprints, flips=flips, gone=gone)
 
 
-def _first(summary: Summary) -> str:
+def _error_gate(fact: Judged) -> str:
+    """The gate that ends a run `gate-error`: unusable at the baseline, later if all that is red."""
+    summary = fact.summary
+    if fact.purpose is Purpose.BASELINE:
+        return summary.fatal_gate
     return summary.error_gates[0] if summary.errors_only and summary.error_gates else ""
+
+
+def is_best(state: LoopState) -> bool:
+    """Is the iteration that is about to be recorded the best so far, or the first?"""
+    return not state.best_iteration or new_best(state)
+
+
+def new_best(state: LoopState) -> bool:
+    """Closer to the end than everything judged before, the baseline included."""
+    return state.planned == "gates-passed" or stuck.better(state.score, state.best_score)
 
 
 def _recorded(state: LoopState) -> LoopState:
     """Close the iteration: history, best, what was tried; the driver has committed the tree."""
-    green = state.planned == "gates-passed"
-    new_best = green or stuck.better(state.score, state.best_score)
-    past = Past(state.iteration, state.tree, state.red, state.score, state.rung)
+    best, closer = is_best(state), new_best(state)
+    past = Past(state.iteration, state.before, state.tree, state.red, state.score, state.rung)
     state = state.but(
         history=(*state.history, past)[-KEPT:],
         completed=state.completed + 1,
-        stale=0 if new_best else state.stale + 1,
-        rung_failures=state.rung_failures + (not green),
+        stale=0 if closer else state.stale + 1,
+        rung_failures=state.rung_failures + (state.planned != "gates-passed"),
         tried=(*state.tried, _line(state))[-TRIED:],
         guidance="",
     )
-    if new_best or not state.best_iteration:
+    if best:
         state = state.but(best_iteration=state.iteration, best_tree=state.tree)
-    return state.but(best_score=state.score) if new_best else state
+    return state.but(best_score=state.score) if closer else state
 
 
 def _line(state: LoopState) -> str:
@@ -112,8 +128,3 @@ def _resumed(state: LoopState, fact: Resumed) -> LoopState:
         guidance=fact.guidance or state.guidance,
         paused_s=state.paused_s + paused,
     )
-
-
-def is_green(summary: Summary) -> bool:
-    """Every required gate passed."""
-    return summary.state is GateState.PASS

@@ -31,9 +31,13 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class Past:
-    """One judged iteration whose ACT completed. `red` is the set of fingerprints, sorted."""
+    """One judged iteration whose ACT completed. `red` is the set of fingerprints, sorted.
+
+    `before` is the tree that its ACT began with, so that "changed nothing" needs no neighbour.
+    """
 
     iteration: int
+    before: str
     tree: str
     red: tuple[str, ...]
     score: Score
@@ -44,7 +48,9 @@ class Past:
 class LoopState:
     """All that `decide` knows about a run; `pending` is the command whose outcome is awaited.
 
-    `iteration` is the one at work, `completed` how many were recorded after a completed ACT.
+    `iteration` is the one at work, `completed` how many were recorded after a completed ACT;
+    `attempt` counts the starts of an iteration's agent and goes on where a resume repeats one,
+    because a recorded attempt is never run again. `before` is the tree that the ACT began with.
     `planned` is the end that RECORD leads to ("" for none); `failures` counts agent starts in a
     row, within one iteration, that were not the agent's work; `flips` how often a finding was
     fixed and came back. `waiting_s` is how long
@@ -68,6 +74,7 @@ class LoopState:
     signal: int = 0
     proof: Proof = Proof.NONE
     base: str = ""
+    before: str = ""
     tree: str = ""
     act_end: str = ""
     red: tuple[str, ...] = ()

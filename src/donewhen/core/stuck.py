@@ -3,6 +3,11 @@
 Precedence: idle (nothing changed at all explains every other pattern), then repeat, cycle, thrash,
 stagnation, from the most exact evidence to the least. Only iterations whose ACT completed are in
 the history, and the baseline is none. A pattern needs red gates: an empty set is never stuck.
+
+Against false alarms: an iteration that found another set than the one before *and* is a new best is
+progress, whatever it looks like from further away, so `cycle` and `thrash` do not count it. `idle`
+and `repeat` need no such guard: an unchanged tree or set is no progress. A thrashing finding must
+be there now; one that stays fixed is past.
 """
 
 from __future__ import annotations
@@ -14,45 +19,59 @@ from donewhen.core.verdict import Score
 IDLE, REPEAT, CYCLE, THRASH, STAGNATION = "idle", "repeat", "cycle", "thrash", "stagnation"
 
 
-def find(state: LoopState, base: str, at: Thresholds) -> str:
+def find(state: LoopState, at: Thresholds) -> str:
     """The pattern that the history shows, or ""."""
     past = state.history
     if not past or not past[-1].red:
         return ""
-    if idle(past, base) >= at.idle:
+    if idle(past) >= at.idle:
         return IDLE
     if repeats(past) >= at.repeat:
         return REPEAT
+    if progressed(state):
+        return ""
     if cycle(past, at):
         return CYCLE
-    if max(state.flips.values(), default=0) >= at.thrash:
+    if thrash(state) >= at.thrash:
         return THRASH
     return STAGNATION if state.stale >= at.stagnation else ""
 
 
-def near(state: LoopState, base: str, at: Thresholds) -> str:
+def near(state: LoopState, at: Thresholds) -> str:
     """The pattern that is one iteration away: the next prompt asks for another approach."""
     past = state.history
     if not past or not past[-1].red:
         return ""
-    if idle(past, base) >= at.nudge:
+    if idle(past) >= at.nudge:
         return IDLE
     if repeats(past) >= at.nudge:
         return REPEAT
-    if max(state.flips.values(), default=0) >= at.thrash - 1:
+    if progressed(state):
+        return ""
+    if thrash(state) >= at.thrash - 1:
         return THRASH
     return STAGNATION if state.stale >= at.stagnation - 1 else ""
 
 
-def idle(past: tuple[Past, ...], base: str) -> int:
-    """How many iterations at the end left the tree as it was (the first against the base)."""
-    trees = [base, *(p.tree for p in past)] if past[0].iteration == 1 else [p.tree for p in past]
+def progressed(state: LoopState) -> bool:
+    """The last iteration found something else than the one before, and came closer than any."""
+    past = state.history
+    return state.stale == 0 and (len(past) < 2 or past[-2].red != past[-1].red)
+
+
+def idle(past: tuple[Past, ...]) -> int:
+    """How many iterations at the end left the tree as they found it."""
     count = 0
-    for before, after in zip(reversed(trees[:-1]), reversed(trees[1:]), strict=True):
-        if before != after:
+    for entry in reversed(past):
+        if entry.before != entry.tree:
             break
         count += 1
     return count
+
+
+def thrash(state: LoopState) -> int:
+    """How often the most restless of the findings that are there now was fixed and came back."""
+    return max((state.flips.get(fingerprint, 0) for fingerprint in state.red), default=0)
 
 
 def repeats(past: tuple[Past, ...]) -> int:
