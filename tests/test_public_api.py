@@ -21,6 +21,15 @@ def test_public_names() -> None:
         donewhen.nosuch  # noqa: B018  # that is the point
 
 
+def test_judge_is_the_function_also_after_the_package_was_imported() -> None:
+    import importlib
+
+    package = importlib.import_module("donewhen.judge.judge")
+    assert callable(package.judge)
+    assert donewhen.judge is judge
+    assert "Run the gates" in (judge.__doc__ or "")
+
+
 def test_signatures() -> None:
     assert list(inspect.signature(Loop).parameters) == [
         "goal", "repo", "gates", "agent", "limits", "baseline", "accept_no_regression",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -166,7 +167,6 @@ STATES: dict[str, tuple[dict[str, str], str, GateState, str]] = {
         GateState.PASS,
         "1 test passed",
     ),
-    "in parallel": ({"test_a.py": OK + BAD}, "-n 2", GateState.FAIL, "1 failed of 2"),
 }
 
 
@@ -184,6 +184,13 @@ def test_states(write: Write, run: Run, case: str) -> None:
         assert all(f.fingerprint for f in result.findings)
     assert not list(root.rglob("__pycache__"))
     assert not (root / ".pytest_cache").exists()
+
+
+def test_tests_in_parallel_workers_are_counted_as_one_run(write: Write, run: Run) -> None:
+    """Our own environment has the plugin that a plain pytest lacks."""
+    root = write({"pytest.ini": "[pytest]\n", "test_a.py": OK + BAD})
+    result = run(root, f"{sys.executable} -m pytest -q -n 2")
+    assert (result.state, result.why) == (GateState.FAIL, "1 failed of 2 tests")
 
 
 def test_no_tests_can_be_a_pass_only_with_a_report_that_says_so(write: Write, run: Run) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -268,7 +269,7 @@ def test_a_users_pythonpath_that_a_gate_asked_for_comes_after_ours(bench: Make) 
 
 def test_which_interpreter_is_behind_a_gate(tmp_path: Path) -> None:
     path = os.environ["PATH"]
-    here = str(Path(sys.executable).parent / "python")
+    here = str(shutil.which("python"))
     assert interpreter(gate("python -m pytest"), path, tmp_path) == here
     assert interpreter(gate("env A=b pytest"), path, tmp_path) == here
     assert interpreter(gate("make test"), path, tmp_path) == here

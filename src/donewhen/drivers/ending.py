@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from donewhen.core.commands import AskHuman, Command
@@ -16,6 +15,7 @@ from donewhen.core.events import (
     RunStarted,
     Tampered,
 )
+from donewhen.core.reasons import exit_code
 from donewhen.core.state import LoopState
 from donewhen.core.verdict import Purpose, Verdict
 from donewhen.drivers.run import Run
@@ -113,7 +113,9 @@ def finish(run: Run, command: Command, state: LoopState, verdict: Verdict | None
             "iterations": state.completed,
             "at": clock.stamp(clock.now()),
             "seconds": round(clock.now() - state.started_at, 3) if state.started_at else 0.0,
-            "usage": asdict(state.spent),
+            "exit": exit_code(reason, state.signal),
+            "usd": state.spent.usd,
+            "tokens": state.spent.tokens,
         },
     )
 

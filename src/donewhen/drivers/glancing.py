@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from donewhen.drivers.repo import Repo
+from donewhen.errors import Corrupt
 from donewhen.store.journal import last_records
 from donewhen.system import locks
 
@@ -34,4 +35,8 @@ def glance(repo: Repo, run_id: str) -> Glance:
             case "Record":
                 iterations = record["data"]["iteration"]
     running = locks.owner(repo.layout.runner_lock(run_id)) is not None
-    return Glance(run_id, repo.runs.contract(run_id)["goal"], reason, iterations, running)
+    try:
+        goal = str(repo.runs.contract(run_id)["goal"])
+    except Corrupt as error:  # one broken run must not hide the others
+        goal, reason = error.message, reason or "tampered"
+    return Glance(run_id, goal, reason, iterations, running)

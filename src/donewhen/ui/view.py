@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from donewhen.core.reasons import exit_code
 
 if TYPE_CHECKING:
-    from donewhen.drivers.plan import Plan
     from donewhen.core.state import LoopState
     from donewhen.drivers.glancing import Glance
+    from donewhen.drivers.plan import Plan
     from donewhen.drivers.reading import Overview
     from donewhen.drivers.run import Run
     from donewhen.gates.base import GateDef
