@@ -5,9 +5,10 @@ stagnation, from the most exact evidence to the least. Only iterations whose ACT
 the history, and the baseline is none. A pattern needs red gates: an empty set is never stuck.
 
 Against false alarms: an iteration that found another set than the one before *and* is a new best is
-progress, whatever it looks like from further away, so `cycle` and `thrash` do not count it. `idle`
-and `repeat` need no such guard: an unchanged tree or set is no progress. A thrashing finding must
-be there now; one that stays fixed is past.
+progress, so that an earlier tree seen again is no `cycle` then (a gate that flickers, not a circle).
+`idle`, `repeat` and `stagnation` rule that out by themselves. `thrash` does not ask for it: a finding
+that came back three times is one, however much else gets better. But it must be there now; what
+stays fixed is past.
 """
 
 from __future__ import annotations
@@ -28,9 +29,7 @@ def find(state: LoopState, at: Thresholds) -> str:
         return IDLE
     if repeats(past) >= at.repeat:
         return REPEAT
-    if progressed(state):
-        return ""
-    if cycle(past, at):
+    if cycle(past, at) and not progressed(state):
         return CYCLE
     if thrash(state) >= at.thrash:
         return THRASH
@@ -46,8 +45,6 @@ def near(state: LoopState, at: Thresholds) -> str:
         return IDLE
     if repeats(past) >= at.nudge:
         return REPEAT
-    if progressed(state):
-        return ""
     if thrash(state) >= at.thrash - 1:
         return THRASH
     return STAGNATION if state.stale >= at.stagnation - 1 else ""
