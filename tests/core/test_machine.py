@@ -176,6 +176,20 @@ def test_budgets(limits: dict[str, float], reason: str) -> None:
     assert end(far(**limits).play(*turns)) == (reason, Phase.STOPPED, 3)
 
 
+@pytest.mark.parametrize("odd", [float("nan"), -5.0])
+def test_no_figure_of_an_agent_switches_a_cap_off(odd: float) -> None:
+    first, *others = different()
+    turns = [replace(first, usd=odd), *(replace(t, usd=0.5) for t in others)]
+    assert end(far(usd=1.0).play(*turns)) == ("budget:usd", Phase.STOPPED, 3)
+
+
+@pytest.mark.parametrize("until", [float("inf"), float("nan")])
+def test_a_limit_until_never_is_no_crash(until: float) -> None:
+    assert (
+        Driven().play(Turn(end="limited", until=until)).state.reason == "agent-unavailable:limited"
+    )
+
+
 def test_a_budget_that_is_used_up_does_not_undo_a_pass() -> None:
     assert Driven(contract(usd=0.1)).play(replace(GREEN, usd=9.0)).state.reason == "gates-passed"
 

@@ -38,8 +38,8 @@ def note(state: LoopState, fact: Fact) -> LoopState:
 
 def _agent(state: LoopState, fact: AgentEnded) -> LoopState:
     spent = Usage(
-        state.spent.usd + fact.usage.usd,
-        state.spent.tokens + fact.usage.tokens,
+        state.spent.usd + _counted(fact.usage.usd),
+        state.spent.tokens + max(0, fact.usage.tokens),
         state.spent.known or fact.usage.known,
     )
     state = state.but(spent=spent, invocations=state.invocations + 1)
@@ -49,6 +49,11 @@ def _agent(state: LoopState, fact: AgentEnded) -> LoopState:
     if not worked:  # the tree stays as it was judged: it moves with completed ACTs only
         return state.but(act_end="")
     return state.but(act_end=fact.end, before=state.tree, tree=fact.tree)
+
+
+def _counted(usd: float) -> float:
+    """An adapter's figure; one below zero or not a number would switch a cap off, so it is none."""
+    return usd if usd > 0 else 0.0
 
 
 def _judged(state: LoopState, fact: Judged) -> LoopState:
