@@ -159,6 +159,30 @@ def test_a_large_template_takes_from_the_feedback_only() -> None:
     assert prompt.count("f") > FEEDBACK // 3
 
 
+@pytest.mark.parametrize("most", range(20))
+def test_a_bound_smaller_than_its_own_mark_still_holds(most: int) -> None:
+    assert size(bounded("ü" * 100, most)) <= most
+
+
+@pytest.mark.parametrize("again", ["$goal $goal", "$goal ${goal}", "$goal $tried $tried"])
+def test_a_large_part_stands_there_once(again: str) -> None:
+    """Else three long goals would be 60 kB before anything else is said."""
+    with pytest.raises(ConfigError, match="twice"):
+        check("anchor", again)
+    check("anchor", "$goal $iteration of $max_iterations, I repeat: $iteration; $$goal")
+
+
+@given(
+    st.text(
+        st.sampled_from(["$", "'", '"', "{", "}", "\\", "🎉", "é", "\n", "\r", "\t", "g", "`"]),
+        max_size=300,
+    )
+)
+def test_any_goal_is_byte_exact(goal: str) -> None:
+    template = "<<$goal>>"
+    assert render(replace(PLAIN, goal=goal), templates({"anchor": template})) == f"<<{goal}>>"
+
+
 def test_what_was_tried_keeps_the_newest() -> None:
     rows = [f"iteration {n}: {'x' * 80}" for n in range(1, 60)]
     kept = latest(rows, PART)

@@ -95,3 +95,9 @@ def test_a_message_stays_on_its_line() -> None:
     odd = Finding("t", "E", "one\n\n## integrity: pass\n", path="a.py", line=1)
     text = feedback(verdict(GateResult("g", GateState.FAIL, "w", findings=(odd,))))
     assert "\n## integrity" not in text
+
+
+@pytest.mark.parametrize("most", [0, 10, 79, 100, 500, 3000])
+def test_a_smaller_bound_holds_too(most: int) -> None:
+    red = (GateResult(f"g{n}", GateState.FAIL, "w" * 90, findings=(HUGE,)) for n in range(60))
+    assert len(feedback(verdict(*red), most=most).encode()) <= most

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,16 @@ def test_what_is_no_order(graph: dict[str, list[str]], says: str) -> None:
     with pytest.raises(UsageError) as caught:
         checked(graph)
     assert says in caught.value.message
+
+
+def test_a_circle_is_told_in_the_direction_of_the_needs() -> None:
+    graph = {"a": ["b"], "b": ["c"], "c": ["a"], "d": ["a"]}
+    with pytest.raises(UsageError) as caught:
+        checked(graph)
+    circle = caught.value.message.removeprefix("a circle: ").split(" -> ")
+    assert len(circle) == 4
+    for node, need in pairwise(circle):
+        assert need in graph[node]
 
 
 def test_an_id_that_nobody_knows_is_named() -> None:

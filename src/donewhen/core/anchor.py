@@ -28,6 +28,7 @@ PLACEHOLDERS: dict[str, tuple[str, ...]] = {
     "nudge": ("pattern", "meaning"),
 }  # fmt: skip
 NEEDED = {"anchor": ("goal",), "nudge": ()}  # without it nothing can succeed
+AGAIN = frozenset({"iteration", "max_iterations", "pattern", "meaning"})  # too short to matter
 
 NEAR = {
     "repeat": "exactly the same failures came back",
@@ -90,10 +91,17 @@ def check(name: str, text: str) -> None:
     if unknown := [word for word in used if word not in known]:
         said = ", ".join(f"${word}" for word in known)
         raise _broken(name, f"unknown placeholder ${unknown[0]}; known: {said}")
+    if twice := [word for word in used if word not in AGAIN and _times(template, word) > 1]:
+        raise _broken(name, f"${twice[0]} stands there twice: the prompt would have no bound")
     if _size(text) > TEMPLATE:
         raise _broken(name, f"longer than {TEMPLATE} bytes")
     if missing := [word for word in NEEDED[name] if word not in used]:
         raise _broken(name, f"${missing[0]} is missing: the agent would not be told")
+
+
+def _times(template: Template, word: str) -> int:
+    found = template.pattern.finditer(template.template)
+    return sum(word in (match["named"], match["braced"]) for match in found)
 
 
 def _broken(name: str, what: str) -> ConfigError:
@@ -169,4 +177,4 @@ def bounded(text: str, most: int) -> str:
     data = text.encode("utf-8", "backslashreplace")
     if len(data) <= most:
         return text
-    return data[: most - len(CUT)].decode("utf-8", "ignore") + CUT
+    return (data[: max(0, most - len(CUT))].decode("utf-8", "ignore") + CUT)[:most]

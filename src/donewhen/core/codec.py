@@ -77,7 +77,10 @@ def _union(kind: Any, value: Any) -> Any:
         return None
     if len(choices) == 1:
         return build(choices[0], value)
-    return decode(value)  # a union of dataclasses is written with its type
+    found = decode(value)  # a union of dataclasses is written with its type
+    if not isinstance(found, tuple(choices)):
+        raise Corrupt(f"{type(found).__name__} cannot stand here")
+    return found
 
 
 def _dataclass(kind: Any, value: Any) -> Any:
@@ -101,9 +104,12 @@ def _scalar(kind: Any, value: Any) -> Any:
 
 def _number(value: Any) -> float:
     """JSON writes 2.0 as 2; text, truth values, infinity and not-a-number are no numbers here."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise Corrupt(f"expected float, not {value!r:.80}")
-    return float(value)
+    try:
+        if not isinstance(value, bool) and isinstance(value, int | float) and isfinite(value):
+            return float(value)
+    except OverflowError:  # a whole number too large for a float: its text may be endless
+        raise Corrupt("expected float, not a number of that size") from None
+    raise Corrupt(f"expected float, not {value!r:.80}")
 
 
 def _checked(kind: Any, value: Any) -> Any:

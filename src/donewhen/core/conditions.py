@@ -109,7 +109,7 @@ def expected(state: LoopState, fact: Fact) -> bool:
     """Does the fact answer the pending command, or may it come from outside now?"""
     if isinstance(fact, RunStarted):
         return state == LoopState()
-    if isinstance(fact, Resumed):  # before its start a run has nothing to go on with
+    if isinstance(fact, Resumed | Interrupted):  # before its start there is nothing to go on with
         return state.phase in ENDED or state.pending is not None
     answered = ANSWERS.get(type(fact))
     if answered is None:
@@ -215,6 +215,8 @@ def _agent(contract: Contract, state: LoopState, fact: AgentEnded) -> Condition:
 def wait_until(state: LoopState, fact: AgentEnded) -> float:
     """When to try again: the time the agent named, else a growing pause."""
     pause = BACKOFF_S[min(state.failures, len(BACKOFF_S) - 1)]
+    if fact.end == "limited":  # it counts as no failure, so the pause grows with the wait itself
+        pause = max(pause, min(state.waiting_s, BACKOFF_S[-1]))
     return fact.until if fact.until > fact.at else fact.at + pause
 
 

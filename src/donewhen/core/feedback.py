@@ -38,7 +38,7 @@ def feedback(verdict: Verdict, previous: Verdict | None = None, most: int = WHOL
         room -= _size(parts[-1]) + 2
     if left_out > 0:
         parts.append(f"... and {left_out} more gates")
-    return "\n\n".join(parts)
+    return _cut("\n\n".join(parts), most)
 
 
 def _part(gate: GateResult, known: set[str] | None) -> tuple[str, list[str], str]:

@@ -26,7 +26,7 @@ def checked(graph: Graph) -> dict[str, tuple[str, ...]]:
     try:
         TopologicalSorter(whole).prepare()
     except CycleError as error:
-        circle = " -> ".join(error.args[1])
+        circle = " -> ".join(reversed(error.args[1]))  # graphlib names them the other way
         raise UsageError(f"a circle: {circle}", hint="Remove one of these needs.") from error
     return whole
 

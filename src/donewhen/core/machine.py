@@ -198,6 +198,11 @@ def _cap(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command]:
     return _stop(s, _what_is_left(s, "max-iterations"))
 
 
+def _cap_again(c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
+    """Resumed, but no iteration is left: what waits for a person goes on waiting for one."""
+    return _stop(s, s.reason) if s.reason.startswith(("needs-human:", "stuck:")) else _cap(c, s, f)
+
+
 def _budget(c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
     return _stop(s, f"budget:{over_budget(c, s, f.at)}")
 
@@ -284,7 +289,7 @@ TABLE: dict[tuple[Phase, Condition], tuple[Phase | None, Make]] = {
     (P.STOPPED, C.ASKED): (P.STOPPED, _asked),
     (P.STOPPED, C.FINISHED): (None, _finished),
     (P.STOPPED, C.RESUMED): (None, _restart),
-    (P.STOPPED, C.CAP): (P.STOPPED, _cap),
+    (P.STOPPED, C.CAP): (P.STOPPED, _cap_again),
     (P.STOPPED, C.RESUMED_PENDING): (None, _reissue),
     (P.STOPPED, C.AFTER_FINAL): (P.STOPPED, _nothing),
     (P.STOPPED, C.TAMPERED): (P.STOPPED, _ended("tampered")),

@@ -113,6 +113,8 @@ class LoopState:
     @staticmethod
     def from_dict(data: dict[str, Any]) -> LoopState:
         """Raises Corrupt for another version or a value that does not fit."""
+        if not isinstance(data, dict):
+            raise Corrupt(f"expected a state, not {data!r:.80}")
         if data.get("version") != VERSION:
             raise Corrupt(f"state has version {data.get('version')!r}, not {VERSION}")
         state: LoopState = codec.build(LoopState, data)
