@@ -23,6 +23,11 @@ def test_every_event_and_command_round_trips(value: object) -> None:
     assert codec.decode(json.loads(json.dumps(codec.encode(value)))) == value
 
 
+def test_infinity_does_not_lock_a_journal() -> None:
+    value = events.Waited(float("inf"))
+    assert codec.decode(json.loads(json.dumps(codec.encode(value)))) == value
+
+
 def test_an_optional_part() -> None:
     value = Resumed(1.0, Limits(max_iterations=3), "words", ("mine",))
     assert codec.decode(codec.encode(value)) == value
@@ -38,7 +43,6 @@ def test_an_optional_part() -> None:
         ({"type": "Waited", "data": {"at": "soon"}}, "expected float"),
         ({"type": "Waited", "data": {"at": "1.5"}}, "expected float"),
         ({"type": "Waited", "data": {"at": True}}, "expected float"),
-        ({"type": "Waited", "data": {"at": float("nan")}}, "expected float"),
         ({"type": "Resumed", "data": {"at": 1, "allow": "mine"}}, "expected a list"),
         ({"type": "Anchor", "data": {"iteration": "1", "rung": 0}}, "expected int"),
         ({"type": "Anchor", "data": {"iteration": True, "rung": 0}}, "expected int"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from enum import StrEnum
 from functools import cache
-from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -103,9 +102,12 @@ def _scalar(kind: Any, value: Any) -> Any:
 
 
 def _number(value: Any) -> float:
-    """JSON writes 2.0 as 2; text, truth values, infinity and not-a-number are no numbers here."""
+    """JSON writes 2.0 as 2; text and truth values are no numbers here.
+
+    Infinity is read: what some adapter reported and the journal holds must not lock its run.
+    """
     try:
-        if not isinstance(value, bool) and isinstance(value, int | float) and isfinite(value):
+        if not isinstance(value, bool) and isinstance(value, int | float):
             return float(value)
     except OverflowError:  # a whole number too large for a float: its text may be endless
         raise Corrupt("expected float, not a number of that size") from None
