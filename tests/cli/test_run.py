@@ -417,6 +417,48 @@ def test_a_signal_interrupts_and_resume_goes_on(
     assert (result["reason"], result["iterations"]) == ("gates-passed", 1)
 
 
+def test_the_branch_ends_at_the_best_judged_state(project: Project, script: Script) -> None:
+    project.write(
+        {
+            "tests/test_more.py": "from calc import add\n\n\ndef test_more():\n    assert add(1, 1) == 3\n"
+        }
+    )
+    project.commit()
+    better = {"write": FIX}
+    worse = {"write": {"src/calc/__init__.py": "def add(a, b):\n    raise ValueError\n"}}
+    result = project.run(GOAL, script(better, worse), "--max-iter", "2").expect(1).json()
+    assert result["reason"] == "max-iterations"
+    assert "a + b" in project.git("show", f"{result['branch']}:src/calc/__init__.py")
+    pins = project.git("for-each-ref", "--format=%(refname)", f"refs/donewhen/{result['run']}")
+    assert pins.split()[-1].endswith("/base")
+    assert {p.rsplit("/", 1)[1] for p in pins.split()} == {"1", "2", "base"}
+    (verdict,) = project.donewhen("inbox", "show", result["run"], "--json").json()["verdict"][
+        "gates"
+    ]
+    assert verdict["counts"]["failed"] == 1
+
+
+def test_an_end_that_a_crash_cut_off_is_finished_by_resume(
+    project: Project, script: Script
+) -> None:
+    """Killed after `Finish` was journalled and before it was done: no inbox item, no ledger."""
+    run = project.run(GOAL, script({"write": FIX})).expect(0).json()["run"]
+    folder = project.root / ".git/donewhen/runs" / run
+    for journal in (
+        folder / "journal.jsonl",
+        *Path(os.environ["DONEWHEN_STATE"]).glob(f"mirror/*/{run}/*l"),
+    ):
+        journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+    (folder / "ledger.json").unlink()
+    for item in (project.root / ".git/donewhen/inbox").iterdir():
+        item.unlink()
+    result = project.donewhen("resume", run, "--json").expect(0).json()
+    assert (result["reason"], result["iterations"]) == ("gates-passed", 1)
+    assert (folder / "ledger.json").exists()
+    project.donewhen("inbox", "accept", run).expect(0)
+    assert "a + b" in project.read("src/calc/__init__.py")
+
+
 def test_cancel_is_final(project: Project, script: Script) -> None:
     process, run = started(project, script({"sleep": 30}))
     project.donewhen("cancel", run).expect(0)

@@ -28,8 +28,9 @@ def resume(
     """Go on with `run_id`. Raises Refused if another process drives it."""
     run = load(repo, run_id)
     state = run.state()
+    cut_off = state.pending is not None  # a crash: even a final end must still be finished
     may = not state.reason or state.reason.startswith(RETRY) or limits
-    if state.reason in FINAL or not may or repo.inbox.closed(run_id):
+    if not cut_off and (state.reason in FINAL or not may or repo.inbox.closed(run_id)):
         return run, state
     new = replace(state.limits or run.plan.limits, **limits) if limits else None  # type: ignore[arg-type]  # checked by units
     try:
