@@ -417,6 +417,14 @@ def test_a_signal_interrupts_and_resume_goes_on(
     assert (result["reason"], result["iterations"]) == ("gates-passed", 1)
 
 
+def test_a_resumed_run_tells_the_agent_what_fails(project: Project, script: Script) -> None:
+    turns = script(broken(1), broken(2), {"write": FIX})
+    run = project.run(GOAL, turns, "--max-iter", "1").expect(1).json()["run"]
+    project.donewhen("resume", run, "--max-iter", "3").expect(0)
+    prompt = (project.root / f".git/donewhen/runs/{run}/iterations/2/prompt.md").read_text()
+    assert "tests/test_calc.py::test_add" in prompt
+
+
 def test_the_branch_ends_at_the_best_judged_state(project: Project, script: Script) -> None:
     project.write(
         {

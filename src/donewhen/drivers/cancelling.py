@@ -44,6 +44,9 @@ def cancel(repo: Repo, prefix: str | None) -> Done:
         except Locked:
             clock.sleep(0.1)
             continue
+        if after != "cancelled":
+            text = f"{run_id} had already ended: {after}. Nothing changed."
+            return Done(run_id, before.phase.value, after, text)
         text = f"{run_id} is cancelled. Its states stay under refs/donewhen/{run_id}/."
         return Done(run_id, before.phase.value, after, text)
     text = f"{run_id} was told to cancel; its process has not ended yet: donewhen status {run_id}"

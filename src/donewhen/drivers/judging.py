@@ -13,8 +13,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from donewhen.core.codec import build
 from donewhen.core.fingerprint import digest
-from donewhen.core.verdict import Finding, GateState, Purpose, Summary, Verdict
+from donewhen.core.verdict import (
+    Finding,
+    GateResult,
+    GateState,
+    Proof,
+    Purpose,
+    Summary,
+    Verdict,
+)
 from donewhen.drivers.progress import Progress
 from donewhen.drivers.run import Run, environment
 from donewhen.drivers.workspace import link_signature, provision
@@ -63,7 +72,7 @@ class Bench:
         self.watch = watch
         self.stopping = stopping
         self.links = Links(run)
-        self.last: Verdict | None = None
+        self.last = kept_verdict(run)
         self._before: Baseline | None = None
         self._sight: Sight | None = None
 
@@ -156,6 +165,25 @@ class Bench:
             _provider(run, request.folder),
             run.plan.prefix,
         )
+
+
+def kept_verdict(run: Run) -> Verdict | None:
+    """The newest verdict on disk, for what the next prompt says; None in a fresh run."""
+    folders = [p for p in (run.dir / "iterations").glob("*") if p.name.isdigit()]
+    for folder in sorted(folders, key=lambda p: -int(p.name)):
+        try:
+            kept = json.loads((folder / "verdict.json").read_bytes())
+            return Verdict(
+                tree=kept["tree"],
+                base=kept["base"],
+                state=GateState(kept["verdict"]),
+                proof=Proof(kept["proof"]),
+                gates=tuple(build(GateResult, gate) for gate in kept["gates"]),
+                integrity=tuple(build(Finding, found) for found in kept["integrity"]),
+            )
+        except (OSError, ValueError, KeyError, Corrupt):
+            continue
+    return None
 
 
 def _journalled(run: Run) -> str:

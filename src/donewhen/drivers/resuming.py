@@ -8,7 +8,7 @@ from dataclasses import replace
 from donewhen.core.events import Resumed
 from donewhen.core.reasons import FINAL
 from donewhen.core.state import LoopState
-from donewhen.drivers.headless import resume_run
+from donewhen.drivers.headless import resume_run, start_run
 from donewhen.drivers.progress import Progress
 from donewhen.drivers.repo import Repo
 from donewhen.drivers.run import Run, load
@@ -34,6 +34,8 @@ def resume(
         return run, state
     new = replace(state.limits or run.plan.limits, **limits) if limits else None  # type: ignore[arg-type]  # checked by units
     try:
+        if not run.journal.seq:  # killed before the first record: it begins
+            return run, start_run(run, watch)
         return run, resume_run(run, Resumed(clock.now(), limits=new), watch)
     except Locked as error:
         raise Refused(
