@@ -11,6 +11,7 @@ it is ended.
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import struct
 import sys
@@ -216,13 +217,14 @@ def main(argv: Sequence[str]) -> int:
     except (OSError, ValueError, TypeError) as error:
         sys.stderr.write(f"{argv[0]}: {error}\n")
         return 2
+    ends = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # before any thread starts
+    for number in ends:  # a shell starts background jobs with SIGINT ignored
+        signal.signal(number, signal.SIG_DFL)
     with ModelServer(script) as server:
         sys.stdout.write(f"{server.port}\n")
         sys.stdout.flush()
-        try:
-            threading.Event().wait()
-        except KeyboardInterrupt:
-            return 0
+        signal.sigwait(ends)
     return 0
 
 
