@@ -49,11 +49,47 @@ def test_killed_by_a_signal(run: Run) -> None:
     assert run("sh", "-c", "kill -9 $$").code == -9
 
 
-@pytest.mark.parametrize("argv", [("nosuchprogram",), ("/etc/passwd",), ("/etc",)])
-def test_what_cannot_start_is_said_and_not_raised(run: Run, argv: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("argv", "why"),
+    [
+        (("nosuchprogram",), "No such file or directory (looked in PATH="),
+        (("./nosuchprogram",), "No such file or directory"),
+        (("/etc/passwd",), "Permission denied"),
+        (("/etc",), "Permission denied: it is a folder"),
+        (("./no-interpreter",), "No such file or directory: the interpreter in its first line"),
+        (("./no-program",), "Exec format error: neither a program"),
+        (("true", "x" * 200_000), "Argument list too long: about "),
+        (("true", "nul\0byte"), "a NUL byte in its command line"),
+        ((), "an empty command line"),
+    ],
+    ids=lambda value: str(value)[:40].replace("\0", "0"),
+)
+def test_what_cannot_start_is_said_and_not_raised(
+    run: Run, tmp_path: Path, argv: tuple[str, ...], why: str
+) -> None:
+    for name, text in (("no-interpreter", "#!/no/such\n"), ("no-program", "echo said\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
     done = run(*argv)
-    assert argv[0] in done.spawn_error
-    assert "PATH" in done.spawn_error
+    assert why in done.spawn_error
+    assert "".join(argv[:1]) in done.spawn_error
+    assert done.code == 127
+
+
+def test_a_missing_folder_or_input_is_not_called_a_missing_program(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    folder = Request(("true",), gone, {**os.environ}, "m")
+    assert run_once(folder, tmp_path / "a").spawn_error.endswith(f"its folder {gone}")
+    done = run_once(request(tmp_path, "true", stdin=gone), tmp_path / "b")
+    assert done.spawn_error.endswith(f"its standard input {gone}")
+
+
+def test_an_environment_that_is_too_large_is_said_and_tried_again(tmp_path: Path) -> None:
+    huge = Request(("true",), tmp_path, {**os.environ, "HUGE": "x" * 200_000}, "m")
+    done = run_once(huge, tmp_path / "a")
+    assert "HUGE (200000)" in done.spawn_error
+    assert adoptable(tmp_path / "a") == "new"
+    assert run_once(request(tmp_path, "true"), tmp_path / "a").code == 0
 
 
 def test_a_second_call_uses_the_result(tmp_path: Path) -> None:

@@ -5,10 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
-HEAD = 32 << 20  # as in system.shim
-SEGMENT = 8 << 20
+from donewhen.system.sink import HEAD, SEGMENT
+
 CHUNK = 1 << 16
+
+
+def numbers(base: Path) -> list[int]:
+    """The numbers of the kept files of a stream, oldest first."""
+    try:
+        names = [path.name for path in base.parent.iterdir()]
+    except FileNotFoundError:
+        return []
+    ends = (name.removeprefix(f"{base.name}.") for name in names if name.startswith(base.name))
+    return sorted(int(end) for end in ends if end.isdigit())
+
+
+def part(base: Path, number: int) -> Path:
+    return base.with_name(f"{base.name}.{number}")
 
 
 @dataclass(frozen=True)
@@ -18,29 +33,34 @@ class Output:
     base: Path
     size: int
 
-    def parts(self) -> list[Path]:
-        """The kept files, oldest first."""
-        found = self.base.parent.glob(f"{self.base.name}.*")
-        return sorted((p for p in found if p.suffix[1:].isdigit()), key=lambda p: int(p.suffix[1:]))
+    @property
+    def kept(self) -> int:
+        return sum(path.stat().st_size for path in self.parts())
 
     @property
     def skipped(self) -> int:
-        return max(0, self.size - sum(p.stat().st_size for p in self.parts()))
+        return max(0, self.size - self.kept)
+
+    def parts(self) -> list[Path]:
+        """The kept files, oldest first."""
+        return [part(self.base, number) for number in numbers(self.base)]
 
     def tail(self, count: int) -> bytes:
         """The last `count` bytes that were kept."""
         data = b""
-        for part in reversed(self.parts()):
-            with part.open("rb") as source:
-                source.seek(max(0, part.stat().st_size - (count - len(data))))
-                data = source.read() + data
-            if len(data) >= count:
+        for path in reversed(self.parts()):
+            missing = count - len(data)
+            if missing <= 0:
                 break
+            with path.open("rb") as source:
+                source.seek(max(0, path.stat().st_size - missing))
+                data = source.read(missing) + data
         return data
 
     def head(self, count: int) -> bytes:
+        """The first `count` bytes, never beyond a gap."""
         parts = self.parts()
-        if not parts:
+        if not parts or parts[0] != part(self.base, 0):
             return b""
         with parts[0].open("rb") as source:
             return source.read(count)
@@ -50,12 +70,16 @@ class Output:
         if self.size <= limit:
             return self.tail(limit)
         half = limit // 2
-        gap = f"\n[... {self.size - 2 * half} bytes left out ...]\n".encode()
-        return self.head(half) + gap + self.tail(half)
+        head, tail = self.head(half), self.tail(half)
+        gap = self.size - len(head) - len(tail)
+        return head + f"\n[... {gap} bytes left out ...]\n".encode() + tail
 
 
 class Follower:
-    """Hands on new bytes of a stream while it is written; goes on at the oldest kept segment."""
+    """Hands on new bytes of a stream while it is written; goes on at the oldest kept segment.
+
+    `skipped` counts the bytes that were gone before they could be read.
+    """
 
     def __init__(self, base: Path, hand_on: Callable[[bytes], None]) -> None:
         self.base = base
@@ -63,48 +87,49 @@ class Follower:
         self.number = 0
         self.offset = 0
         self.skipped = 0
+        self._source: BinaryIO | None = None
 
     def pump(self) -> bool:
-        """Read what is there; True if there was anything."""
-        any_bytes = False
-        while True:
+        """Hand on what is there; True if there was anything."""
+        news = False
+        while self._opened():
+            news = self._drain() or news
+            later = [number for number in numbers(self.base) if number > self.number]
+            if not later:
+                break
+            # Only now is this one surely complete: what came between is read before it is left.
+            news = self._drain() or news
+            self._leave(later[0])
+        return news
+
+    def close(self) -> None:
+        if self._source is not None:
+            self._source.close()
+        self._source = None
+
+    def _opened(self) -> bool:
+        """Open the file we are at, or the oldest later one if that is gone. False: not yet there."""
+        while self._source is None:
             try:
-                with self._part(self.number).open("rb") as source:
-                    source.seek(self.offset)
-                    while data := source.read(CHUNK):
-                        self.offset += len(data)
-                        any_bytes = True
-                        self.hand_on(data)
+                self._source = part(self.base, self.number).open("rb", buffering=0)
             except FileNotFoundError:
-                if not self._jump():
-                    return any_bytes
-                continue
-            if not self._part(self.number + 1).exists() and not self._jump_needed():
-                return any_bytes
-            self._next()
+                later = [number for number in numbers(self.base) if number > self.number]
+                if not later:
+                    return False
+                self._leave(later[0])
+        return True
 
-    def _part(self, number: int) -> Path:
-        return self.base.with_name(f"{self.base.name}.{number}")
+    def _drain(self) -> bool:
+        assert self._source is not None
+        news = False
+        while data := self._source.read(CHUNK):
+            self.offset += len(data)
+            news = True
+            self.hand_on(data)
+        return news
 
-    def _next(self) -> None:
-        later = [n for n in self._numbers() if n > self.number]
-        if later:
-            full = HEAD if self.number == 0 else SEGMENT
-            self.skipped += max(0, full - self.offset) + SEGMENT * (min(later) - self.number - 1)
-            self.number, self.offset = min(later), 0
-
-    def _jump(self) -> bool:
-        before = self.number
-        if any(n > self.number for n in self._numbers()):
-            self._next()
-        return self.number != before
-
-    def _jump_needed(self) -> bool:
-        return any(n > self.number for n in self._numbers())
-
-    def _numbers(self) -> list[int]:
-        return [
-            int(p.suffix[1:])
-            for p in self.base.parent.glob(f"{self.base.name}.*")
-            if p.suffix[1:].isdigit()
-        ]
+    def _leave(self, number: int) -> None:
+        full = HEAD if self.number == 0 else SEGMENT
+        self.skipped += max(0, full - self.offset) + SEGMENT * (number - self.number - 1)
+        self.close()
+        self.number, self.offset = number, 0

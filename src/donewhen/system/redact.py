@@ -1,17 +1,23 @@
-"""Secrets of the environment, kept out of everything we write down."""
+"""Secrets of the environment, kept out of everything we write down.
+
+Which values are secrets is decided here; how they are replaced is in sink.py, which the shim uses
+on the streams themselves.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
+from donewhen.system.sink import MARK, SHORTEST, Redactor, forms, redact
+
+__all__ = ["MARK", "SHORTEST", "Redactor", "is_secret", "redact", "secrets"]
+
 NAMES = re.compile(
     r"((^|_|API|ACCESS|PRIVATE|MASTER|SIGNING)KEY|TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|CREDENTIALS?"
     r"|COOKIE|(^|_)DSN|DATABASE_URL)(_|$|\d)",
     re.I,
 )
-SHORTEST = 8  # shorter values would blank out ordinary words
-MARK = b"[redacted]"
 
 
 def is_secret(name: str) -> bool:
@@ -20,18 +26,9 @@ def is_secret(name: str) -> bool:
 
 
 def secrets(environ: Mapping[str, str]) -> tuple[bytes, ...]:
-    """The secret values of an environment, longest first."""
-    found = {
-        value.encode("utf-8", "surrogateescape")
-        for name, value in environ.items()
-        if is_secret(name) and len(value) >= SHORTEST
-    }
+    """The secret values of an environment, in every form they may be written in, longest first."""
+    found: set[bytes] = set()
+    for name, value in environ.items():
+        if is_secret(name):
+            found |= forms(value.encode("utf-8", "surrogateescape"))
     return tuple(sorted(found, key=lambda v: (-len(v), v)))
-
-
-def redact(data: bytes, values: tuple[bytes, ...]) -> bytes:
-    """`data` with every secret replaced."""
-    for value in values:
-        if value in data:
-            data = data.replace(value, MARK)
-    return data

@@ -1,12 +1,12 @@
 """The process between us and an agent or gate; it outlives the runner. Standard library only.
 
-    python -I -S -c 'import sys; sys.path.append(FOLDER); import shim; shim.main()' ATTEMPT LOCK_FD
+    python -I -S -c '(a bare package donewhen) import donewhen.system.shim; ...main()' ATTEMPT LOCK_FD
 
 It starts the command in a session of its own, owns its pipes, writes them (redacted, bounded) to
-files, ends everything the command left behind, and writes result.json. As long as it lives it
+files, ends everything the command left behind, and writes result.json, which it also says on its
+standard output: what the caller hears there was said by this very process. As long as it lives it
 holds the lock of the attempt. Few imports on purpose, since it starts once for every agent and
 gate: _signal spares the enums of signal, and an imported module is compiled once, a script never.
-Imports nothing of ours.
 """
 
 import errno
@@ -15,139 +15,25 @@ import select
 import sys
 import time
 
+from donewhen.system import below
+from donewhen.system.sink import Sink, forms
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Iterator
 else:
     import _signal as signal
 
-HEAD = 32 << 20
-SEGMENT = 8 << 20
-SEGMENTS = 4
 PIPE_GRACE_S = 2.0
 TERM_GRACE_S = 0.5
+KILL_S = 10.0
 TICK_S = 0.1
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
-LINUX = sys.platform.startswith("linux")
-
-
-def prctl(option: int, value: int) -> None:
-    """Linux only, best effort."""
-    import ctypes
-
-    ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
-
-
-class Sink:
-    """One output stream on disk: a head, then segments of which the oldest go."""
-
-    def __init__(self, folder: str, name: str, secrets: list[bytes]) -> None:
-        self.base = os.path.join(folder, name)
-        self.secrets = secrets
-        self.hold = max((len(s) for s in secrets), default=1) - 1
-        self.carry = b""
-        self.size = 0
-        self.number = 0
-        self.room = HEAD
-        self.out = self._open()
-
-    def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        return os.open(f"{self.base}.{self.number}", flags, 0o600)
-
-    def write(self, data: bytes) -> None:
-        data = self.carry + data
-        for secret in self.secrets:
-            if secret in data:
-                data = data.replace(secret, b"[redacted]")
-        keep = self._may_begin_a_secret(data)
-        self.carry = data[len(data) - keep :] if keep else b""
-        self._put(data[: len(data) - keep] if keep else data)
-
-    def _may_begin_a_secret(self, data: bytes) -> int:
-        """How many bytes at the end could be the start of a secret."""
-        for length in range(min(self.hold, len(data)), 0, -1):
-            tail = data[-length:]
-            if any(s.startswith(tail) for s in self.secrets):
-                return length
-        return 0
-
-    def _put(self, data: bytes) -> None:
-        while data:
-            if not self.room:
-                os.close(self.out)
-                self.number += 1
-                self.room = SEGMENT
-                self.out = self._open()
-                if self.number > SEGMENTS:
-                    os.unlink(f"{self.base}.{self.number - SEGMENTS}")
-            piece, data = data[: self.room], data[self.room :]
-            self.size += len(piece)
-            self.room -= len(piece)
-            try:
-                os.write(self.out, piece)
-            except OSError:  # a full disk loses output, never the child
-                pass
-
-    def close(self) -> None:
-        self._put(self.carry)
-        os.close(self.out)
-
-
-def start_ticks(pid: int) -> str:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as stat:
-            return stat.read().rpartition(b")")[2].split()[19].decode()
-    except (OSError, IndexError):
-        return ""
-
-
-def children(pid: int) -> list[int]:
-    """Direct children, by the kernel's own list (Linux)."""
-    found: list[int] = []
-    try:
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children", "rb") as listed:
-                found += [int(word) for word in listed.read().split()]
-    except OSError:
-        pass
-    return found
-
-
-def descendants(pid: int) -> list[int]:
-    found: list[int] = []
-    queue = children(pid)
-    while queue:
-        one = queue.pop()
-        found.append(one)
-        queue += children(one)
-    return found
-
-
-def send(number: int, pid: int) -> None:
-    """A signal to the command's group and to everything below us."""
-    for target in descendants(os.getpid()) if LINUX else []:
-        try:
-            os.kill(target, number)
-        except OSError:
-            pass
-    try:
-        os.killpg(pid, number)
-    except OSError:
-        pass
-
-
-def cpu_below(pid: int) -> int:
-    """Clock ticks used by all descendants."""
-    total = 0
-    for one in descendants(pid):
-        try:
-            with open(f"/proc/{one}/stat", "rb") as stat:
-                words = stat.read().rpartition(b")")[2].split()
-            total += int(words[11]) + int(words[12])
-        except (OSError, IndexError):
-            pass
-    return total
+PIECE = 1 << 16
+# Less than this share of one processor over the whole silence limit is what an idle event loop
+# uses, not work.
+IDLE_SHARE = 0.005
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def write_file(path: str, data: bytes) -> None:
@@ -164,29 +50,36 @@ def write_file(path: str, data: bytes) -> None:
 
 
 class Command:
-    """The request, as system.proc wrote it: NUL between the fields, argv last."""
+    """The request, as system.proc wrote it: NUL between the fields, counts before lists, argv last."""
 
-    def __init__(self, attempt: str) -> None:
+    def __init__(self, attempt: str, umask: int) -> None:
         with open(os.path.join(attempt, "request"), "rb") as request:
-            words = request.read().split(b"\0")
-        self.timeout, self.grace, self.silence = (float(w) for w in words[:3])
-        self.cwd, self.stdin, names = words[3:6]
-        self.argv = words[6:-1]
+            words = iter(request.read().split(b"\0")[:-1])
+        self.timeout, self.grace, self.silence = (float(next(words)) for _ in range(3))
+        self.cwd, self.stdin = next(words), next(words)
+        self.umask = umask
         self.env = dict(os.environb)
-        values = {self.env[n] for n in names.split(b"\n") if n in self.env}
-        self.secrets = sorted(values, key=len, reverse=True)
+        for name in listed(words):  # what our own interpreter or its loader added
+            self.env.pop(name, None)
+        secrets: set[bytes] = set()
+        for name in listed(words):
+            secrets |= forms(self.env.get(name, b""))
+        self.secrets = tuple(sorted(secrets, key=len, reverse=True))
+        self.argv = list(words)
+
+
+def listed(words: "Iterator[bytes]") -> list[bytes]:
+    return [next(words) for _ in range(int(next(words)))]
 
 
 def child(command: Command, go: int, fault: int, out: int, err: int) -> None:
     """In the forked process: own session, die with the shim, wait for the go, exec."""
+    stage = "start"
     try:
         parent = os.getppid()
         os.setsid()
-        if LINUX:
-            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:
-                os._exit(1)
-        if not os.read(go, 1):
+        below.prctl(below.PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent or not os.read(go, 1):
             os._exit(1)
         for number in range(1, signal.NSIG):
             if number not in (signal.SIGKILL, signal.SIGSTOP):
@@ -194,32 +87,71 @@ def child(command: Command, go: int, fault: int, out: int, err: int) -> None:
                     signal.signal(number, signal.SIG_DFL)
                 except (OSError, ValueError):
                     pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        os.umask(command.umask)
+        stage = "cwd"
         os.chdir(command.cwd)
+        stage = "stdin"
         os.dup2(os.open(command.stdin or b"/dev/null", os.O_RDONLY), 0)
         os.dup2(out, 1)
         os.dup2(err, 2)
+        stage = "exec"
         os.execvpe(command.argv[0], command.argv, command.env)
     except OSError as error:
-        os.write(fault, str(error.errno or errno.EIO).encode())
+        os.write(fault, f"{stage} {error.errno or errno.EIO}".encode())
+    except BaseException:  # noqa: BLE001  # not one line of the shim may run on in this process
+        os.write(fault, f"{stage} {errno.EINVAL}".encode())
     finally:
         os._exit(127)
 
 
+class Silence:
+    """Nothing said, nothing started or ended, no processor used: for how long?"""
+
+    def __init__(self, limit: float, now: float) -> None:
+        self.limit = limit
+        self.since = now
+        self.looked = now
+        self.heard = False
+        self.known: set[int] = set()
+        self.ticks = 0
+
+    def over(self, now: float) -> bool:
+        """Looks at most ten times in the span of the limit, since looking costs."""
+        if not self.limit or now - self.looked < self.limit / 10:
+            return False
+        self.looked = now
+        known = set(below.descendants(os.getpid()))
+        ticks = below.cpu_ticks(list(known))
+        used = (ticks - self.ticks) / TICKS
+        if self.heard or known != self.known or used > IDLE_SHARE * self.limit:
+            self.since, self.known, self.ticks = now, known, ticks
+        self.heard = False
+        return now - self.since > self.limit
+
+
 class Shim:
-    def __init__(self, attempt: str) -> None:
+    def __init__(self, attempt: str, command: Command, reaper: bool) -> None:
         self.attempt = attempt
-        self.command = Command(attempt)
+        self.command = command
+        self.reaper = reaper  # whatever loses its parent becomes our child
+        self.sinks: dict[int, Sink] = {}
+        self.names: dict[int, str] = {}
+        self.pid = 0
         self.status: int | None = None
-        self.usage = (0.0, 0)
+        self.started = self.ended = self.kill_at = self.limits_at = 0.0
+        self.cpu_s, self.maxrss = 0.0, 0
         self.timed_out = self.silent = self.cancelled = False
         self.asked_to_end = False
-        self.spawn_errno = 0
+        self.fault = b""
+        self.orphans = self.survivors = 0
 
     def spawn(self) -> None:
+        """The command waits until its process group is on disk: no moment without a trace."""
         go_r, go_w = os.pipe()
-        fault_r, fault_w = os.pipe()
-        self.out_r, out_w = os.pipe()
-        self.err_r, err_w = os.pipe()
+        self.fault_r, fault_w = os.pipe()
+        out_r, out_w = os.pipe()
+        err_r, err_w = os.pipe()
         self.started = time.monotonic()
         self.pid = os.fork()
         if self.pid == 0:
@@ -227,144 +159,168 @@ class Shim:
             child(self.command, go_r, fault_w, out_w, err_w)
         for handle in (go_r, fault_w, out_w, err_w):
             os.close(handle)
-        mine = f"{self.pid} {start_ticks(self.pid)}\n".encode()
-        write_file(os.path.join(self.attempt, "pgid"), mine)
+        pipes = " ".join(str(os.fstat(handle).st_ino) for handle in (out_r, err_r))
+        began = below.start_ticks(self.pid) or f"@{time.time():.3f}"
+        trace = f"{self.pid} {began} {below.boot_id()} {pipes}\n"
+        write_file(os.path.join(self.attempt, "pgid"), trace.encode())
+        self.names = {out_r: "stdout", err_r: "stderr"}
+        for handle, name in self.names.items():
+            self.sinks[handle] = Sink(os.path.join(self.attempt, name), self.command.secrets)
         os.write(go_w, b"g")
         os.close(go_w)
-        self.spawn_errno = int(os.read(fault_r, 16) or b"0")
-        os.close(fault_r)
 
-    def reap(self) -> None:
-        """Collect everything that ended; remember how the command itself did."""
+    def reap(self) -> bool:
+        """Collect what ended; remember how the command itself did. Is anything left below us?"""
         while True:
             try:
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
-                return
+                return False
             if pid == 0:
-                return
-            cpu = usage.ru_utime + usage.ru_stime
-            self.usage = (self.usage[0] + cpu, max(self.usage[1], usage.ru_maxrss))
+                return True
+            self.cpu_s += usage.ru_utime + usage.ru_stime
+            self.maxrss = max(self.maxrss, usage.ru_maxrss)
             if pid == self.pid:
-                self.status = status
+                self.status, self.ended = status, time.monotonic()
+
+    def send(self, number: int) -> None:
+        """A signal to everything below us and, while its number is surely its own, to the group."""
+        if self.status is None or not self.reaper:
+            try:
+                os.killpg(self.pid, number)
+            except OSError:
+                pass
+        for target in below.descendants(os.getpid()):
+            try:
+                os.kill(target, number)
+            except OSError:
+                pass
 
     def watch(self) -> None:
         """Copy output until the command has ended and its pipes are shut, or time is up."""
-        sinks = {
-            self.out_r: Sink(self.attempt, "stdout", self.command.secrets),
-            self.err_r: Sink(self.attempt, "stderr", self.command.secrets),
-        }
         poll = select.poll()
-        for handle in sinks:
-            poll.register(handle, select.POLLIN | select.POLLHUP)
         wake_r, wake_w = os.pipe()
         os.set_blocking(wake_w, False)
-        signal.set_wakeup_fd(wake_w)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        poll.register(wake_r, select.POLLIN)
-        open_pipes = set(sinks)
-        ended_at = kill_at = 0.0
-        last_byte, last_cpu = self.started, 0
+        signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
+        for handle in (*self.sinks, self.fault_r, wake_r):
+            poll.register(handle, select.POLLIN)
+        silence = Silence(self.command.silence, self.started)
+        shut: set[int] = set()
         self.reap()
-        while open_pipes or self.status is None:
+        while self.status is None or len(shut) < len(self.sinks):
+            woken = False
             for handle, _event in poll.poll(TICK_S * 1000):
-                if handle == wake_r:
-                    os.read(wake_r, 4096)
-                    continue
-                data = os.read(handle, 1 << 16)
-                if data:
-                    last_byte = time.monotonic()
-                    sinks[handle].write(data)
-                else:
+                data = os.read(handle, PIECE)
+                woken = woken or handle == wake_r
+                if handle in self.sinks and data:
+                    silence.heard = True
+                    self.sinks[handle].write(data)
+                elif handle == self.fault_r and data:
+                    self.fault += data
+                elif not data:
                     poll.unregister(handle)
-                    open_pipes.discard(handle)
-            self.reap()
+                    shut |= {handle} & self.sinks.keys()
             now = time.monotonic()
-            if self.status is not None:
-                ended_at = ended_at or now
-                if now - ended_at > PIPE_GRACE_S:
-                    break
-                continue
-            if kill_at:
-                if now >= kill_at:
-                    send(signal.SIGKILL, self.pid)
-                continue
-            if self.command.silence and now - last_byte > self.command.silence:
-                cpu = cpu_below(os.getpid())
-                if cpu > last_cpu:
-                    last_byte, last_cpu = now, cpu
-                else:
-                    self.silent = True
-            self.timed_out = (
-                bool(self.command.timeout) and now - self.started > self.command.timeout
-            )
-            self.cancelled = self.asked_to_end or os.path.exists(
-                os.path.join(self.attempt, "cancel")
-            )
-            if self.timed_out or self.silent or self.cancelled:
-                send(signal.SIGTERM, self.pid)
-                kill_at = now + self.command.grace
-        for sink in sinks.values():
+            if woken or now >= self.limits_at:
+                self.limits_at = now + TICK_S / 2
+                if not self.reap() and self.status is None:
+                    self.status, self.ended = 127 << 8, now  # somebody else collected it
+                if self.status is None:
+                    self.limits(now, silence)
+            if self.status is not None and now - self.ended > PIPE_GRACE_S:
+                break
+
+    def limits(self, now: float, silence: Silence) -> None:
+        """Is it time to end the command? SIGTERM first, after the grace SIGKILL until it works."""
+        if self.kill_at:
+            if now >= self.kill_at:
+                self.send(signal.SIGKILL)
+            return
+        command = self.command
+        self.cancelled = self.asked_to_end or os.path.exists(os.path.join(self.attempt, "cancel"))
+        self.timed_out = bool(command.timeout) and now - self.started > command.timeout
+        self.silent = silence.over(now)
+        if self.timed_out or self.silent or self.cancelled:
+            self.send(signal.SIGTERM)
+            self.kill_at = now + command.grace
+
+    def left(self) -> bool:
+        """Is anything left of the command? A reaper without a child has no descendant either."""
+        some = self.reap()
+        if not self.reaper:
+            try:
+                os.killpg(self.pid, 0)
+            except OSError:
+                return some
+            return True
+        return some
+
+    def end_the_rest(self) -> None:
+        """Whatever the command left behind ends with it. What may not be ended is counted."""
+        if not self.left():
+            return
+        self.orphans = len(below.descendants(os.getpid())) or 1
+        self.send(signal.SIGTERM)
+        self.wait_for_none(TERM_GRACE_S, 0)
+        self.wait_for_none(KILL_S, signal.SIGKILL)
+        if self.left():  # another user's, as after sudo, or stuck in the kernel
+            self.survivors = len(below.descendants(os.getpid())) or 1
+
+    def wait_for_none(self, seconds: float, number: int) -> None:
+        deadline = time.monotonic() + seconds
+        pause = 0.002
+        while self.left() and time.monotonic() < deadline:
+            if number:
+                self.send(number)
+            time.sleep(pause)
+            pause = min(pause * 2, 0.1)
+
+    def close(self) -> None:
+        for sink in self.sinks.values():
             sink.close()
-        self.sizes = (sinks[self.out_r].size, sinks[self.err_r].size)
 
-    def end_the_rest(self) -> int:
-        """Whatever the command left behind ends with it."""
-        left = descendants(os.getpid())
-        try:
-            os.killpg(self.pid, 0)
-        except OSError:
-            if not left:
-                return 0
-        send(signal.SIGTERM, self.pid)
-        deadline = time.monotonic() + TERM_GRACE_S
-        while time.monotonic() < deadline and (descendants(os.getpid()) or not LINUX):
-            time.sleep(0.01)
-            self.reap()
-        while True:
-            send(signal.SIGKILL, self.pid)
-            self.reap()
-            if not descendants(os.getpid()):
-                return len(left)
-            time.sleep(0.005)
-
-    def report(self, orphans: int) -> None:
-        code = os.waitstatus_to_exitcode(self.status or 0)
-        error = os.strerror(self.spawn_errno) if self.spawn_errno else ""
-        flags = (
-            ("timed_out", self.timed_out),
-            ("silent", self.silent),
-            ("cancelled", self.cancelled),
-        )
-        words = [f'"{name}": {"true" if value else "false"}' for name, value in flags]
+    def report(self) -> None:
+        stage, _, number = self.fault.decode().partition(" ")
+        flags = {n: getattr(self, n) for n in ("timed_out", "silent", "cancelled", "reaper")}
+        words = [f'"{name}": {"true" if value else "false"}' for name, value in flags.items()]
+        words += [f'"{self.names[h]}": {sink.size}' for h, sink in self.sinks.items()]
         words += [
-            f'"code": {code}',
-            f'"seconds": {time.monotonic() - self.started:.6f}',
-            f'"errno": {self.spawn_errno}',
-            f'"error": "{error}"',
-            f'"stdout": {self.sizes[0]}',
-            f'"stderr": {self.sizes[1]}',
-            f'"orphans": {orphans}',
-            f'"cpu_s": {self.usage[0]:.6f}',
-            f'"maxrss_kb": {self.usage[1]}',
+            '"version": 1',
+            f'"code": {os.waitstatus_to_exitcode(self.status or 0)}',
+            f'"seconds": {self.ended - self.started:.6f}',
+            f'"errno": {number or 0}',
+            f'"stage": "{stage}"',
+            f'"orphans": {self.orphans}',
+            f'"survivors": {self.survivors}',
+            f'"cpu_s": {self.cpu_s:.6f}',
+            f'"maxrss_kb": {self.maxrss if below.LINUX else self.maxrss // 1024}',
         ]
-        write_file(os.path.join(self.attempt, "result.json"), f"{{{', '.join(words)}}}\n".encode())
+        said = f"{{{', '.join(words)}}}\n".encode()
+        write_file(os.path.join(self.attempt, "result.json"), said)
+        try:
+            os.write(1, said)
+        except OSError:  # the caller died; the file is for the one that comes back
+            pass
 
 
 def main() -> None:
     attempt, lock = sys.argv[1], int(sys.argv[2])
     os.set_inheritable(lock, False)
-    os.umask(0o077)
-    if LINUX:
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-    shim = Shim(attempt)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    command = Command(attempt, os.umask(0o077))
+    shim = Shim(attempt, command, below.prctl(below.PR_SET_CHILD_SUBREAPER, 1))
 
     def asked(_number: int, _frame: object) -> None:
         shim.asked_to_end = True
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, asked)
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # a caller that ignored it left it ignored
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
     shim.spawn()
-    shim.watch()
-    shim.report(shim.end_the_rest())
+    try:
+        shim.watch()
+    finally:  # a fault of ours leaves nothing running either
+        shim.end_the_rest()
+        shim.close()
+    shim.report()
