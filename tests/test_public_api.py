@@ -63,6 +63,15 @@ def test_a_loop_from_a_program(project: Project, script: Callable[..., Path]) ->
     assert {"agent", "gate", "phase"} <= set(seen)
 
 
+def test_a_pass_without_proof_is_not_done(
+    make_project: Callable[..., Project], script: Callable[..., Path]
+) -> None:
+    green = make_project({**CALC, **FIX})
+    agent = f"scripted:{script({'write': {'README': 'x'}})}"
+    result = Loop("document it", repo=green.root, agent=agent, accept_no_regression=True).run()
+    assert (result.reason, result.exit, result.done) == ("gates-passed", 0, False)
+
+
 def test_judge_from_a_program(make_project: Callable[..., Project]) -> None:
     green = make_project({**CALC, **FIX})
     assert judge(green.root).state is GateState.PASS

@@ -46,7 +46,7 @@ class Result:
     @property
     def done(self) -> bool:
         """True only for a proven `gates-passed`."""
-        return self.reason == "gates-passed"
+        return self.reason == "gates-passed" and self.proof is Proof.GOAL
 
 
 @dataclass(frozen=True)

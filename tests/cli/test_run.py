@@ -79,6 +79,10 @@ def test_no_regression_is_enough_only_when_it_was_said_so(
     assert green.run("document it", change).expect(4).json()["proof"] == "no-regression"
     result = green.run("document it", change, "--accept-no-regression").expect(0).json()
     assert (result["reason"], result["proof"]) == ("gates-passed", "no-regression")
+    for words in (("why", result["run"]), ("inbox", "show", result["run"])):
+        shown = green.donewhen(*words).expect(0).out
+        assert "Accepted without proof" in shown
+        assert "not all green before" not in shown
 
 
 # -- exit 1 --------------------------------------------------------------------------------------
@@ -169,6 +173,9 @@ def test_a_budget_is_used_up(
     turn = {**broken(1), "usage": {"usd": 0.1, "tokens": 1000}, "sleep": 0.2}
     result = ends(project, script(turn, broken(2)), reason, 1, *flags)
     assert result["iterations"] <= 1
+    hint = project.donewhen("why", result["run"]).expect(0).out
+    assert f"donewhen resume {result['run']} {flags[0]}" in hint
+    assert "--max-iter" not in hint
 
 
 def test_money_is_counted(project: Project, script: Script) -> None:

@@ -118,8 +118,16 @@ SAYS = {
 }
 
 
-def says(reason: str) -> str:
-    """A reason in one sentence."""
+NO_REGRESSION = (
+    "Accepted without proof: every gate passed in a clean room, but they all passed before; nothing "
+    "measured shows that the goal was reached."
+)
+
+
+def says(reason: str, proof: str = "") -> str:
+    """A reason in one sentence; what a pass proves is part of it."""
+    if reason == "gates-passed" and proof == "no-regression":
+        return NO_REGRESSION
     return SAYS.get(reason) or SAYS.get(reason.partition(":")[0], reason)
 
 
@@ -137,7 +145,11 @@ def next_commands(run_id: str, reason: str, state: LoopState) -> list[str]:
         return [f"donewhen inbox accept {run_id}", 'donewhen run "..." --gate "pytest -q"']
     if kind in {"interrupted", "agent-unavailable"}:
         return [f"donewhen resume {run_id}"]
-    if kind in {"max-iterations", "budget"}:
+    if kind == "budget":
+        flag = {"usd": "--budget-usd X", "tokens": "--budget-tokens N", "wall": "--timeout DUR"}
+        more = flag[reason.partition(":")[2]]
+        return [f"donewhen why {run_id}", f"donewhen resume {run_id} {more}  (more than it had)"]
+    if kind == "max-iterations":
         return [
             f"donewhen why {run_id}",
             f"donewhen resume {run_id} --max-iter {state.iteration + 10}",
@@ -154,7 +166,7 @@ def result_lines(run: Run, state: LoopState) -> list[str]:
     lines = [
         f"{state.reason} (exit {ended['exit']}) after {state.completed} iteration{plural}, "
         f"{duration(ended['wall_s'])}",
-        says(state.reason),
+        says(state.reason, state.proof.value),
     ]
     if state.detail:
         lines.append(f"  {short(state.detail, 200)}")
@@ -233,7 +245,9 @@ def why_object(seen: Overview) -> dict[str, Any]:
     """`why --json`: the status, the sentence, what was tried and what is red."""
     return {
         **status_object(seen),
-        "says": says(seen.state.reason) if seen.state.reason else stands(seen),
+        "says": says(seen.state.reason, seen.state.proof.value)
+        if seen.state.reason
+        else stands(seen),
         "detail": seen.state.detail,
         "tried": list(seen.state.tried),
         "red": [g for g in (seen.verdict or {}).get("gates", []) if g["state"] != "pass"],
@@ -244,7 +258,7 @@ def why_lines(seen: Overview) -> list[str]:
     state = seen.state
     lines = [f"{seen.id}: {stands(seen)}"]
     if state.reason:
-        lines.append(says(state.reason))
+        lines.append(says(state.reason, state.proof.value))
     if state.detail:
         lines.append(f"  {short(state.detail, 300)}")
     if state.tried:
@@ -345,7 +359,7 @@ def item_lines(item: Mapping[str, Any], verdict: Mapping[str, Any] | None) -> li
         f"item    {item['id']} ({item['state']})",
         f"run     {item['run']}",
         f"goal    {short(item['goal'])}",
-        f"reason  {item['reason']}: {says(item['reason'])}",
+        f"reason  {item['reason']}: {says(item['reason'], proof)}",
         f"proof   {proof}",
     ]
     if item["question"]:
