@@ -27,7 +27,7 @@ else:
 
 PIPE_GRACE_S = 2.0
 TERM_GRACE_S = 0.5
-KILL_S = 10.0
+KILL_S = 3.0  # what lives on after that is another user's, as after sudo, or stuck in the kernel
 TICK_S = 0.1
 PIECE = 1 << 16
 # Less than this share of one processor over the whole silence limit is what an idle event loop
@@ -59,8 +59,11 @@ class Command:
         self.cwd, self.stdin = next(words), next(words)
         self.umask = umask
         self.env = dict(os.environb)
-        for name in listed(words):  # what our own interpreter or its loader added
+        for word in listed(words):  # what our own interpreter changed, to be put back
+            name, given, value = word.partition(b"=")
             self.env.pop(name, None)
+            if given:
+                self.env[name] = value
         secrets: set[bytes] = set()
         for name in listed(words):
             secrets |= forms(self.env.get(name, b""))
@@ -229,6 +232,9 @@ class Shim:
                     self.limits(now, silence)
             if self.status is not None and now - self.ended > PIPE_GRACE_S:
                 break
+            if self.status is None and self.kill_at and now - self.kill_at > KILL_S:
+                self.ended = now
+                break
 
     def limits(self, now: float, silence: Silence) -> None:
         """Is it time to end the command? SIGTERM first, after the grace SIGKILL until it works."""
@@ -263,7 +269,7 @@ class Shim:
         self.send(signal.SIGTERM)
         self.wait_for_none(TERM_GRACE_S, 0)
         self.wait_for_none(KILL_S, signal.SIGKILL)
-        if self.left():  # another user's, as after sudo, or stuck in the kernel
+        if self.left():
             self.survivors = len(below.descendants(os.getpid())) or 1
 
     def wait_for_none(self, seconds: float, number: int) -> None:
@@ -280,13 +286,14 @@ class Shim:
             sink.close()
 
     def report(self) -> None:
+        status = signal.SIGKILL if self.status is None else self.status
         stage, _, number = self.fault.decode().partition(" ")
         flags = {n: getattr(self, n) for n in ("timed_out", "silent", "cancelled", "reaper")}
         words = [f'"{name}": {"true" if value else "false"}' for name, value in flags.items()]
         words += [f'"{self.names[h]}": {sink.size}' for h, sink in self.sinks.items()]
         words += [
             '"version": 1',
-            f'"code": {os.waitstatus_to_exitcode(self.status or 0)}',
+            f'"code": {os.waitstatus_to_exitcode(status)}',
             f'"seconds": {self.ended - self.started:.6f}',
             f'"errno": {number or 0}',
             f'"stage": "{stage}"',

@@ -20,7 +20,8 @@ SHIM = (
     f"ours.__path__ = [{str(Path(__file__).parents[1])!r}]; "
     "import donewhen.system.shim as shim; shim.main()"
 )
-ADDED = ("LC_CTYPE", "__CF_USER_TEXT_ENCODING", "__PYVENV_LAUNCHER__")  # by the interpreter
+# What an interpreter sets in its own environment as it starts.
+CHANGED = ("LC_CTYPE", "__CF_USER_TEXT_ENCODING", "__PYVENV_LAUNCHER__")
 
 
 @dataclass(frozen=True)
@@ -90,12 +91,13 @@ def start(request: Request, attempt: Path, lock: int) -> Shim:
 def written(request: Request) -> bytes:
     """The request as the shim reads it; of secrets only the names. Raises Unstartable."""
     names = [name for name in request.env if is_secret(name)]
-    missing = [name for name in ADDED if name not in request.env]
+    env = request.env
+    put_back = [f"{name}={env[name]}" if name in env else name for name in CHANGED]
     words = [
         *(str(number) for number in (request.timeout, request.grace, request.silence)),
         str(request.cwd),
         str(request.stdin or ""),
-        *(str(len(missing)), *missing),
+        *(str(len(put_back)), *put_back),
         *(str(len(names)), *names),
         *request.argv,
         "",
