@@ -170,7 +170,7 @@ def test_the_iterations_are_used_up(project: Project, script: Script) -> None:
 def test_a_budget_is_used_up(
     project: Project, script: Script, flags: tuple[str, ...], reason: str
 ) -> None:
-    turn = {**broken(1), "usage": {"usd": 0.1, "tokens": 1000}, "sleep": 0.2}
+    turn = {**broken(1), "usage": {"usd": 0.1, "tokens": 1000}, "sleep": 2 if "1s" in flags else 0}
     result = ends(project, script(turn, broken(2)), reason, 1, *flags)
     assert result["iterations"] <= 1
     hint = project.donewhen("why", result["run"]).expect(0).out

@@ -42,7 +42,7 @@ def repo(make_project: Callable[..., Project]) -> Project:
 
 def change(repo: Project) -> integrity.TestChange:
     repo.commit()
-    return integrity.test_change(Git(repo.root), "HEAD~1^{tree}", "HEAD^{tree}")
+    return integrity.test_change(Git(repo.root), "HEAD~1^{tree}", "HEAD^{tree}", integrity.Known())
 
 
 def test_new_tests_and_code_change_nothing(repo: Project) -> None:

@@ -97,8 +97,9 @@ def test_signals_are_as_in_a_new_session(tmp_path: Path) -> None:
         "sys.stdout.buffer.write(done.stdout.tail(999))\n"
     )
     said = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, check=True)
-    values = [line.split()[1] for line in said.stdout.splitlines()]
-    assert values == [b"0" * 16, b"0" * 16]
+    glibc = 1 << 31 | 1 << 32  # signals 32 and 33: the C library's own, no program can set them
+    values = [int(line.split()[1], 16) & ~glibc for line in said.stdout.splitlines()]
+    assert values == [0, 0]
 
 
 def test_a_build_of_short_commands_is_not_silent(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ conflict changes nothing. `reject` keeps the pinned states.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from donewhen.drivers.judging import judge_scratch
 from donewhen.drivers.reading import overview
 from donewhen.drivers.repo import Repo
 from donewhen.drivers.run import Run, load
-from donewhen.drivers.workspace import branch_of, pin_of
+from donewhen.drivers.workspace import branch_of
 from donewhen.errors import GitError, Locked, Refused
 from donewhen.system import locks
 from donewhen.system.treekey import TreeKeeper
 
 HOW = ("ff", "squash", "apply")
+SAID = frozenset({"accepted", "rejected"})
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,33 @@ def accept(repo: Repo, run_id: str, how: str = "") -> Accepted:
         with locks.lock(repo.layout.runner_lock(run_id)):
             return _accept(run, how)
     except Locked as error:
+        raise busy(run_id, error) from error
+
+
+def busy(run_id: str, error: Locked) -> Refused:
+    """Another process drives the run, or brings its result in."""
+    return Refused(f"{run_id} is busy: {error.message}", hint=f"Type: donewhen status {run_id}")
+
+
+def _once(run: Run) -> None:
+    """A person's word on a run is given once."""
+    said = next((i for i in run.repo.inbox.of_run(run.id) if i["state"] in SAID), None)
+    if said is not None:
         raise Refused(
-            f"{run_id} is still running", hint=f"Type: donewhen cancel {run_id}"
-        ) from error
+            f"{run.id} was already {said['state']}; nothing was changed",
+            hint=f"Its states: git for-each-ref refs/donewhen/{run.id}/",
+        )
 
 
 def _accept(run: Run, how: str) -> Accepted:
+    _once(run)
+    run.journal.verify()
     seen = overview(run.repo, run.id)
     if not seen.state.best_iteration:
         raise Refused(
             f"{run.id} has no judged state to accept", hint=f"Type: donewhen why {run.id}"
         )
-    target = _target(run, seen.state.best_iteration)
+    target = _target(run, seen.state.best_iteration, seen.state.best_tree)
     red = tuple(g["name"] for g in (seen.verdict or {}).get("gates", []) if g["state"] != "pass")
     if run.plan.in_place or target.tree == target.theirs_tree:
         _clean_up(run)
@@ -73,7 +90,7 @@ def _accept(run: Run, how: str) -> Accepted:
     return Accepted(run.id, done, commit, red)
 
 
-def _target(run: Run, iteration: int) -> Target:
+def _target(run: Run, iteration: int, judged: str) -> Target:
     git = run.repo.git
     branch = git.branch() or ""
     if branch != run.base.branch:
@@ -84,8 +101,14 @@ def _target(run: Run, iteration: int) -> Target:
         )
     head = git.head() or ""
     keeper = TreeKeeper(git, run.repo.layout.index("checkout"))
-    theirs = git.refs(f"refs/donewhen/{run.id}/")[pin_of(run.id, str(iteration))]
-    return Target(head, keeper.key(), theirs, git.rev_tree(theirs))
+    theirs = run.recorded(iteration)
+    tree = git.rev_tree(theirs)
+    if tree != judged:
+        raise Refused(
+            f"what {run.id} recorded is not the tree that was judged; nothing was changed",
+            hint=f"Type: donewhen log {run.id}",
+        )
+    return Target(head, keeper.key(), theirs, tree)
 
 
 def _bring(run: Run, target: Target, how: str) -> tuple[str, str]:
@@ -97,7 +120,7 @@ def _bring(run: Run, target: Target, how: str) -> tuple[str, str]:
     if target.head == run.base.head:
         if how == "squash":
             return _squashed(run, target, target.theirs_tree)
-        git.run("merge", "--ff-only", "--quiet", target.theirs)
+        _forward(run, target, target.theirs)
         return "fast-forward", target.theirs
     if how == "ff":
         raise Refused(
@@ -111,15 +134,45 @@ def _bring(run: Run, target: Target, how: str) -> tuple[str, str]:
         return _squashed(run, target, merged)
     message = f"Merge donewhen run {run.id}\n\n{run.plan.goal[:2000]}\n"
     commit = git.commit_tree(merged, [target.head, target.theirs], message.encode(), person=True)
-    git.run("merge", "--ff-only", "--quiet", commit)
+    _forward(run, target, commit)
     return "merge", commit
 
 
 def _squashed(run: Run, target: Target, tree: str) -> tuple[str, str]:
     message = f"{run.plan.goal.strip().splitlines()[0][:72]}\n\ndonewhen run {run.id}\n"
     commit = run.repo.git.commit_tree(tree, [target.head], message.encode(), person=True)
-    run.repo.git.run("merge", "--ff-only", "--quiet", commit)
+    _forward(run, target, commit)
     return "squashed", commit
+
+
+def _forward(run: Run, target: Target, commit: str) -> None:
+    """Move the checkout to `commit`; files that only the user has, ignored ones too, stay."""
+    git = run.repo.git
+    added = [n for s, n in git.changed_paths(target.head, commit) if s == "A"]
+    mine = [path for name in added if (path := _in_the_way(git.root, os.fsdecode(name)))]
+    if mine:
+        names = ", ".join(sorted(set(mine))[:5])
+        raise Refused(
+            f"the result would overwrite files of yours that git does not track: {names}",
+            hint=f"Move them away, then: donewhen inbox accept {run.id}",
+        )
+    try:
+        git.run("merge", "--ff-only", "--no-overwrite-ignore", "--quiet", commit)
+    except GitError as error:
+        raise Refused(
+            f"git could not bring the result in, and changed nothing: {error.message}",
+            hint=f"Mend that, then: donewhen inbox accept {run.id}",
+        ) from error
+
+
+def _in_the_way(root: Path, name: str) -> str:
+    """The path, or the file standing where one of its folders must be; "" if it is free."""
+    place = Path(name)
+    for parent in reversed(place.parents[:-1]):
+        there = root / parent
+        if there.is_symlink() or (there.exists() and not there.is_dir()):
+            return str(parent)
+    return name if os.path.lexists(root / place) else ""
 
 
 def _no_overlap(run: Run, target: Target) -> None:
@@ -188,12 +241,11 @@ def reject(repo: Repo, run_id: str) -> None:
     run = load(repo, run_id)
     try:
         with locks.lock(repo.layout.runner_lock(run_id)):
+            _once(run)
             run.workspace.remove()
             _close(run, "rejected")
     except Locked as error:
-        raise Refused(
-            f"{run_id} is still running", hint=f"Type: donewhen cancel {run_id}"
-        ) from error
+        raise busy(run_id, error) from error
 
 
 def _close(run: Run, how: str) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from donewhen.agents import load
 from donewhen.agents.base import Agent, AgentEvent, Finished, Launch, Outcome, Turn
 from donewhen.core.commands import RunAgent
-from donewhen.drivers.run import Run, environment
-from donewhen.gates.env import tool_path, tools_of
+from donewhen.drivers.run import Run, environment, tools
+from donewhen.gates.env import tool_path
 from donewhen.system import fs, proc
 
 LOST_TRIES = 3
@@ -122,7 +122,7 @@ def _watched(
 def _env(run: Run, launch: Launch, extra: Mapping[str, str]) -> dict[str, str]:
     """The agent's environment: the user's, with our tools' path, the tree's code, no push."""
     env = {k: v for k, v in environment(run).items() if not BINDS.match(k)}
-    env["PATH"] = tool_path(tools_of(run.workspace.path, run.plan.checkout), env)
+    env["PATH"] = tool_path(tools(run), env)
     env.update(extra)
     env.update(run.no_push)
     env["DONEWHEN_RUN"] = run.id

@@ -19,7 +19,7 @@ from donewhen.core.reasons import exit_code
 from donewhen.core.state import LoopState
 from donewhen.core.verdict import Purpose, Verdict
 from donewhen.drivers.run import Run
-from donewhen.drivers.workspace import branch_of, pin_of
+from donewhen.drivers.workspace import branch_of
 from donewhen.store import history, ledger
 from donewhen.system import clock
 
@@ -122,8 +122,7 @@ def finish(run: Run, command: Command, state: LoopState, verdict: Verdict | None
 
 def best_commit(run: Run, state: LoopState) -> str:
     """The commit of the best judged iteration, "" before the first."""
-    pins = run.repo.git.refs(f"refs/donewhen/{run.id}/")
-    return pins.get(pin_of(run.id, str(state.best_iteration)), "") if state.best_iteration else ""
+    return run.recorded(state.best_iteration) if state.best_iteration else ""
 
 
 def evidence(run: Run, state: LoopState) -> dict[str, Any]:

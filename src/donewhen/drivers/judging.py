@@ -25,10 +25,10 @@ from donewhen.core.verdict import (
     Verdict,
 )
 from donewhen.drivers.progress import Progress
-from donewhen.drivers.run import Run, environment
+from donewhen.drivers.run import Run, environment, tools
 from donewhen.drivers.workspace import link_signature, provision
 from donewhen.errors import Corrupt, DonewhenError
-from donewhen.gates.env import gate_environment, tools_of
+from donewhen.gates.env import gate_environment
 from donewhen.judge import baseline as base_rules
 from donewhen.judge import cleanroom
 from donewhen.judge.baseline import Baseline
@@ -114,7 +114,7 @@ class Bench:
         return self._sight
 
     def _tools(self) -> Path:
-        return tools_of(self.run.workspace.path, self.run.plan.checkout)
+        return tools(self.run)
 
     def _request(self, iteration: int, purpose: Purpose) -> Request:
         run, seen = self.run, self._seen()
@@ -133,6 +133,7 @@ class Bench:
             blind=seen.blind,
             notes=seen.notes,
             own=not run.workspace.in_place,
+            built=bool(run.plan.provision.setup),
             marker=f"{run.id}-{iteration}-{purpose.value}",
             on_gate=lambda result: self.watch(
                 Progress("gate", f"{result.name}: {result.state.value}, {result.why}", iteration)
@@ -157,7 +158,7 @@ class Bench:
         commit = run.repo.git.commit_tree(tree, [run.base.commit], b"donewhen: clean room\n")
         room = run.repo.layout.tree(f"{run.id}-room")
         return cleanroom.decide(
-            request,
+            replace(request, checkout=run.plan.checkout),
             run.repo.git,
             tree,
             commit,
@@ -234,7 +235,12 @@ def judge_scratch(run: Run, tree: str) -> Verdict:
     """Judge a tree that is nowhere checked out (a merge), with the run's gates and baseline."""
     bench = Bench(run, lambda _p: None, lambda: False)
     folder = fresh(run.dir / "merges", tree[:12])
-    request = replace(bench._request(0, Purpose.DECIDING), folder=folder, marker=f"{run.id}-merge")
+    request = replace(
+        bench._request(0, Purpose.DECIDING),
+        checkout=run.plan.checkout,
+        folder=folder,
+        marker=f"{run.id}-merge",
+    )
     commit = run.repo.git.commit_tree(tree, [run.base.commit], b"donewhen: merged\n")
     room = run.repo.layout.tree(f"{run.id}-room")
     return cleanroom.decide(

@@ -15,6 +15,8 @@ from donewhen.core.state import LoopState
 from donewhen.drivers.plan import Plan, from_dict
 from donewhen.drivers.repo import Repo
 from donewhen.drivers.workspace import Base, Workspace, snapshot
+from donewhen.errors import Corrupt
+from donewhen.gates.env import tools_of
 from donewhen.store.evidence import Evidence
 from donewhen.store.journal import Journal
 from donewhen.store.records import event_record, facts, intent_record
@@ -60,6 +62,18 @@ class Run:
             records.append(intent_record(command))
         self.journal.append(self.journal.seq, records)
 
+    def recorded(self, iteration: int) -> str:
+        """The commit that the journal names for an iteration; refs can be moved by anybody."""
+        commit, at = "", 0
+        for record in self.journal.records():
+            if record["kind"] == "intent" and record["type"] == "Record":
+                at = record["data"]["iteration"]
+            elif record["type"] == "Recorded" and at == iteration:
+                commit = record["data"]["commit"]
+        if not commit:
+            raise Corrupt(f"the journal of {self.id} records no commit for iteration {iteration}")
+        return str(commit)
+
     def restore_journal(self) -> None:
         """Put journal and contract back as the mirror has them. Raises Corrupt if it has not."""
         layout = self.repo.layout
@@ -100,6 +114,12 @@ def _opened(run_id: str, repo: Repo, plan: Plan, base: Base) -> Run:
             repo.git, place, run_id, base, layout.index(run_id), plan.provision.link
         ),
     )
+
+
+def tools(run: Run) -> Path:
+    """Where the project's tools are: in the worktree only if `setup` built them there."""
+    built = run.plan.provision.setup
+    return tools_of(run.workspace.path, run.plan.checkout) if built else run.plan.checkout
 
 
 def fresh_state() -> LoopState:

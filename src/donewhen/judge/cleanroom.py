@@ -17,9 +17,9 @@ from donewhen.core.fingerprint import digest
 from donewhen.core.verdict import Finding, GateState, Verdict
 from donewhen.errors import DonewhenError
 from donewhen.gates.env import tools_of
-from donewhen.judge.integrity import TestChange, test_change
+from donewhen.judge.integrity import TestChange, known, test_change
 from donewhen.judge.judge import Request, judge
-from donewhen.judge.sight import POINTERS, sight
+from donewhen.judge.sight import POINTERS, packages, sight
 from donewhen.judge.summary import UNCLEAR
 from donewhen.system import fs
 from donewhen.system.git import Git
@@ -58,7 +58,9 @@ def decide(
         keeper = TreeKeeper(git.at(room), request.folder / "changed-index")
         _same(delivered, keeper)
         found = _judged(request, delivered, keeper, "changed")
-    change = test_change(git, request.base, tree) if request.base else TestChange()
+        names = packages(room / prefix)
+    own = known(request.gates, request.before, names, prefix)
+    change = test_change(git, request.base, tree, own) if request.base else TestChange()
     if not change or found.state is not GateState.PASS:
         return found
     with _checkout(delivered):
@@ -110,7 +112,9 @@ def _as_delivered(here: Git, delivered: _Delivered, path: str) -> bool:
 def _judged(request: Request, delivered: _Delivered, keeper: TreeKeeper, name: str) -> Verdict:
     """The gates in the room as it is now, with eyes of their own."""
     room = delivered.path
-    tools = tools_of(room, request.checkout)
+    # What was delivered is judged, it does not judge: only an environment of `setup` counts.
+    carried = keeper.git.text("rev-parse", "--verify", "-q", f"{delivered.tree}:.venv", check=False)
+    tools = tools_of(room, request.checkout) if request.built and not carried else request.checkout
     seen = sight(room, tools, request.gates, request.environ, delivered.prefix)
     kept = {k: v for k, v in request.extra_env.items() if k not in POINTERS}
     inside = replace(

@@ -1,17 +1,22 @@
 """Integrity, first part: which protected files (tests and their configuration) a change touches.
 
 Tests that were changed may have been weakened: the clean room runs their base versions too.
-pyproject.toml is protected where its pytest tables change, not where a dependency does.
+pyproject.toml is protected where the tables of what judges change, not where a dependency does.
 """
 
 from __future__ import annotations
 
 import os
+import posixpath
 import tomllib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
+from donewhen.gates.base import GateDef
+from donewhen.gates.parse import unwrapped
+from donewhen.judge.baseline import Baseline
 from donewhen.system.git import Git
 
 TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "spec"})
@@ -27,6 +32,13 @@ TEST_FILES = (
 CONFIG = (
     "conftest.py",
     "pytest.ini",
+    ".pytest.ini",
+    "pytest.toml",
+    ".pytest.toml",
+    "mypy.ini",
+    ".mypy.ini",
+    "ruff.toml",
+    ".ruff.toml",
     "tox.ini",
     "setup.cfg",
     "sitecustomize.py",
@@ -51,6 +63,60 @@ class TestChange:
         return (*self.restore, *self.remove)
 
 
+TABLES = ("pytest", "mypy", "ruff", "coverage")  # of pyproject.toml: what judges, not what is built
+RUNNERS = frozenset({"pytest", "_pytest", "unittest", "pluggy"})
+SCRIPTS = {
+    "make": ("Makefile", "makefile", "GNUmakefile"),
+    "npm": ("package.json",),
+    "yarn": ("package.json",),
+    "pnpm": ("package.json",),
+    "just": ("justfile",),
+    "nox": ("noxfile.py",),
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What this run's own gates tell: files that judge, and names of the code under test."""
+
+    files: frozenset[str] = frozenset()
+    packages: frozenset[str] = frozenset()
+
+
+def known(
+    gates: Iterable[GateDef], before: Baseline | None, packages: Iterable[str], prefix: str
+) -> Known:
+    """The gates' own scripts, and the files that the tests of the baseline stood in."""
+    files = {f for gate in gates for f in _scripts(gate)}
+    for was in (before or {}).values():
+        for test in was.failed | was.passed:
+            file, _, name = test.partition("::")
+            if "." not in name.partition("[")[0]:  # a doctest stands in the code under test
+                files.add(posixpath.normpath(posixpath.join(prefix, file)))
+    return Known(frozenset(files), frozenset(packages))
+
+
+def _scripts(gate: GateDef) -> Iterator[str]:
+    words = gate.argv[2].split() if gate.argv[:2] == ("sh", "-c") else list(unwrapped(gate.argv))
+    while words and PurePosixPath(words[0]).name in {"sh", "bash", "env"}:
+        words = words[1:]
+    if words:
+        own = SCRIPTS.get(PurePosixPath(words[0]).name, (words[0],))
+        yield from (posixpath.normpath(posixpath.join(gate.cwd, name)) for name in own)
+
+
+def shadows(path: str, names: frozenset[str]) -> bool:
+    """Would this new file be imported instead of the test runner or of the code under test?"""
+    parts = PurePosixPath(path).parts
+    if any(p.endswith((".dist-info", ".egg-info")) for p in parts[:-1]):
+        return True
+    top = parts[1:] if parts[0] == "src" and len(parts) > 1 else parts
+    if PurePosixPath(top[0]).stem in RUNNERS:
+        return True
+    inner = {PurePosixPath(p).stem for p in parts[1:]}
+    return bool(TEST_FOLDERS & set(parts[:-1])) and bool(inner & names)
+
+
 def protected(path: str) -> bool:
     """Is this a test, or configuration that tests obey?"""
     pure = PurePosixPath(path)
@@ -66,32 +132,34 @@ def _any(name: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatch(name, pattern) for pattern in patterns)
 
 
-def test_change(git: Git, base: str, tree: str) -> TestChange:
+def test_change(git: Git, base: str, tree: str, own: Known) -> TestChange:
     """What a change does to protected files. New tests weaken nothing; new configuration may."""
     restore, remove = [], []
     for status, name in git.changed_paths(base, tree):
         path = os.fsdecode(name)
-        obeyed = configuration(path) or _pytest_changed(git, base, tree, path)
+        obeyed = configuration(path) or _tables_changed(git, base, tree, path)
         if status == "A":
-            if obeyed:
+            if obeyed or shadows(path, own.packages):
                 remove.append(path)
-        elif obeyed or protected(path):
+        elif obeyed or protected(path) or path in own.files:
             restore.append(path)
     return TestChange(tuple(restore), tuple(remove))
 
 
-def _pytest_changed(git: Git, base: str, tree: str, path: str) -> bool:
-    """Do the tables that pytest obeys differ in this pyproject.toml?"""
+def _tables_changed(git: Git, base: str, tree: str, path: str) -> bool:
+    """Do the tables that judge differ in this pyproject.toml?"""
     if PurePosixPath(path).name != "pyproject.toml":
         return False
-    return _pytest_tables(git, base, path) != _pytest_tables(git, tree, path)
+    return _tables(git, base, path) != _tables(git, tree, path)
 
 
-def _pytest_tables(git: Git, tree: str, path: str) -> object:
+def _tables(git: Git, tree: str, path: str) -> object:
     """None where there are none; the text itself where it cannot be read as TOML."""
     text = git.run("cat-file", "blob", f"{tree}:{path}", check=False).decode("utf-8", "replace")
     try:
         tool = tomllib.loads(text).get("tool", {})
     except tomllib.TOMLDecodeError:
         return text
-    return tool.get("pytest") if isinstance(tool, dict) else None
+    if not isinstance(tool, dict):
+        return None
+    return {name: tool[name] for name in TABLES if name in tool} or None

@@ -23,6 +23,7 @@ class Request:
     """What to judge. `folder` is a new folder for attempts and reports, outside the tree.
 
     `keeper` None judges a folder without git: the tree is then unknown ("") and not compared.
+    `built` says that set-up commands make the tools in a fresh checkout.
     `extra_env` and `blind` come from judge.sight; `own` says the checkout is ours to tidy.
     """
 
@@ -40,6 +41,7 @@ class Request:
     blind: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     own: bool = False
+    built: bool = False
     marker: str = "judge"
     jobs: int = 0
     on_gate: Callable[[GateResult], None] = lambda _result: None

@@ -52,7 +52,11 @@ class Git:
             if name in environ:
                 self._env[name] = environ[name]
         self._env.update(
-            GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C", GIT_PAGER="cat"
+            GIT_OPTIONAL_LOCKS="0",
+            GIT_NO_REPLACE_OBJECTS="1",
+            GIT_TERMINAL_PROMPT="0",
+            LC_ALL="C",
+            GIT_PAGER="cat",
         )
 
     def at(self, root: Path) -> Git:
