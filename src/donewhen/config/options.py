@@ -25,6 +25,7 @@ from donewhen.config.values import (
     or_none,
     text,
     texts,
+    until,
     version,
 )
 
@@ -127,14 +128,22 @@ GATE = (
         "pytest, unittest, junit, exit; a known command has its own",
     ),
     Option("timeout", duration, '"15m"', "time limit"),
-    Option("inputs", texts, "[]", "patterns of the files it reads; a hint for a cache"),
+    Option(
+        "inputs",
+        texts,
+        "[]",
+        "patterns of the files it reads, where not all",
+    ),
     Option("required", flag, "true", "whether it decides"),
-    Option("hermetic", flag, "true", "whether its inputs alone decide; a hint for a cache"),
+    Option(
+        "hermetic", flag, "true", "whether its inputs alone decide, so that its result may be kept"
+    ),
     Option("writes", texts, "[]", "patterns of what it may change in the tree"),
     Option("pass_codes", codes, "[0]", "exit codes that can be a pass"),
     Option("env", names, "[]", "variables of yours that gates are normally denied"),
     Option("cwd", inside, '"."', "folder it runs in"),
     Option("empty", one_of("fail", "pass"), '"fail"', "what it means that no test ran: fail, pass"),
+    Option("quarantine", until, "{}", '"TEST ID" = day up to which its failures are not charged'),
 )
 AGENT = (
     Option("use", text, '"claude"', "NAME[:MODEL]", flag="--agent"),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -92,6 +93,23 @@ def codes(value: Any) -> tuple[int, ...]:
     if not whole or not value:
         raise ValueError("must be a list of exit codes, 0 to 255")
     return tuple(value)
+
+
+def until(value: Any) -> tuple[str, ...]:
+    """A table of test id = day, as "YYYY-MM-DD TEST-ID"."""
+    if not isinstance(value, Mapping):
+        raise ValueError('must be a table: { "tests/test_a.py::test_x" = 2027-01-31 }')
+    return tuple(f"{_day(day)} {text(test)}" for test, day in value.items())
+
+
+def _day(value: Any) -> str:
+    try:
+        day = date.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        day = None
+    if type(day) is not date:
+        raise ValueError(f"must give each test a day such as 2027-01-31 ({value!s} is none)")
+    return day.isoformat()
 
 
 def one_of(*choices: str) -> Read:

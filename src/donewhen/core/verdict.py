@@ -110,6 +110,7 @@ class GateResult:
     log: str = ""
     start_failed: bool = False  # the tool could not be started at all
     blind: bool = False  # the gate does not see the tree it judges
+    skipped: bool = False  # not run: a quick gate was red already; never so for a last verdict
     rule: str = "clean"  # or no-new: findings of the baseline are excused
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -32,9 +31,11 @@ from donewhen.gates.env import gate_environment
 from donewhen.judge import baseline as base_rules
 from donewhen.judge import cleanroom
 from donewhen.judge.baseline import Baseline
+from donewhen.judge.cache import Cache
 from donewhen.judge.judge import Request, judge
 from donewhen.judge.sight import Sight, sight
 from donewhen.judge.summary import summary
+from donewhen.store.layout import Layout
 from donewhen.system import fs, proc
 
 SETUP_S = 1800.0
@@ -135,6 +136,8 @@ class Bench:
             own=not run.workspace.in_place,
             built=bool(run.plan.provision.setup),
             marker=f"{run.id}-{iteration}-{purpose.value}",
+            cache=None if purpose is Purpose.DECIDING else cache_of(run.repo.layout),
+            hurry=purpose is Purpose.ITERATION,
             on_gate=lambda result: self.watch(
                 Progress("gate", f"{result.name}: {result.state.value}, {result.why}", iteration)
             ),
@@ -185,6 +188,11 @@ def kept_verdict(run: Run) -> Verdict | None:
         except (OSError, ValueError, KeyError, Corrupt):
             continue
     return None
+
+
+def cache_of(layout: Layout) -> Cache:
+    """Where results of gates are kept for this repository."""
+    return Cache(layout.cache, layout.cache_key)
 
 
 def _journalled(run: Run) -> str:
@@ -246,7 +254,3 @@ def judge_scratch(run: Run, tree: str) -> Verdict:
     return cleanroom.decide(
         request, run.repo.git, tree, commit, room, _provider(run, folder), run.plan.prefix
     )
-
-
-def cores() -> int:
-    return os.cpu_count() or 1

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from donewhen.config.load import find
 from donewhen.core.verdict import GateResult, Verdict
+from donewhen.drivers.judging import cache_of
 from donewhen.drivers.prepare import gates_for, select
 from donewhen.drivers.repo import Repo, open_repo
 from donewhen.errors import GitError, UsageError
@@ -24,14 +25,18 @@ def judge_here(
     since: str | None,
     watch: Callable[[GateResult], None] | None,
     cwd: Path | None = None,
+    cached: bool = True,
 ) -> Verdict:
-    """Judge the checkout around `cwd`. Raises UsageError if there is no gate or no such REF."""
+    """Judge the checkout around `cwd`. Raises UsageError if there is no gate or no such REF.
+
+    `cached`: a gate that nothing changed for is not run again.
+    """
     here = (cwd or Path.cwd()).resolve()
     folder = Path(tempfile.mkdtemp(prefix="donewhen-judge-"))
     try:
         if Git.toplevel(here) is None:
             return _without_git(here, flags, folder, watch)
-        return _with_git(open_repo(here), flags, since, folder, watch)
+        return _with_git(open_repo(here), flags, since, folder, watch, cached)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -42,6 +47,7 @@ def _with_git(
     since: str | None,
     folder: Path,
     watch: Callable[[GateResult], None] | None,
+    cached: bool,
 ) -> Verdict:
     gates = _some(gates_for(repo, flags))
     return judge(
@@ -54,6 +60,7 @@ def _with_git(
             keeper=TreeKeeper(repo.git, folder / "index"),
             base=base_of(repo.git, since),
             marker=f"judge-{os.getpid()}",
+            cache=cache_of(repo.layout) if cached else None,
             on_gate=watch or (lambda _result: None),
         )
     )

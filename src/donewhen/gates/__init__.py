@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import cast
 
 from donewhen.errors import UnknownName
-from donewhen.gates.base import Adapter
+from donewhen.gates.base import Adapter, GateDef
 
 TABLE = {
     "exit": "donewhen.gates.exit",
@@ -24,3 +26,10 @@ def load(name: str) -> Adapter:
             hint="Mend `format` of the gate in donewhen.toml.",
         )
     return cast(Adapter, import_module(TABLE[name]))
+
+
+def only(gate: GateDef, tests: Sequence[str], tree: Path) -> GateDef | None:
+    """The gate for some of its tests alone; None where its format has no way to name them."""
+    module = load(gate.format)
+    narrowed: GateDef | None = module.only(gate, tests, tree) if hasattr(module, "only") else None
+    return narrowed

@@ -38,9 +38,10 @@ class GateDef:
     env: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-    hermetic: bool = True
+    hermetic: bool | None = None  # None: not said; a command that nothing is known of is not
     empty: str = "fail"  # fail | pass: what no tests at all means
     rule: str = "clean"  # clean | no-new: decided with the baseline
+    quarantine: tuple[str, ...] = ()  # "YYYY-MM-DD TEST-ID": not charged up to that day
 
     @property
     def named(self) -> bool:

@@ -6,8 +6,10 @@ collected. The user's arguments and addopts stay; only where the report and the 
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +35,12 @@ STOPPED = re.compile(
     r"((?:_pytest\.outcomes\.Exit|Interrupted: |KeyboardInterrupt|stopping after ).*?)[ !]*$",
     re.M,
 )
+# Options whose value is a word of its own, which is no path to collect.
+VALUED = frozenset({
+    "-k", "-m", "-p", "-c", "-o", "-n", "-W", "-r", "--rootdir", "--ignore", "--deselect",
+    "--confcutdir", "--cov", "--cov-config", "--basetemp", "--config-file", "--import-mode",
+    "--override-ini", "--maxfail", "--tb", "--durations", "--log-level", "--dist",
+})  # fmt: skip
 QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}  # nothing of ours in the judged tree
 
 
@@ -57,6 +65,26 @@ def _arguments(report: Path, cache: Path) -> tuple[str, ...]:
         # `cache_dir` in a strict configuration are usage errors.
         *("-o", f"cache_dir={cache}"),
     )
+
+
+def only(gate: GateDef, tests: Sequence[str], tree: Path) -> GateDef | None:
+    """The same command for these tests: what it would collect gives way to their ids.
+
+    Parameters stay out of the ids, since a report cannot hold every character of them.
+    """
+    at = program_at(gate.argv)
+    ids = dict.fromkeys(test.partition("[")[0] for test in tests)
+    if at < 0 or Path(gate.argv[at]).name not in {"pytest", "py.test"}:
+        return None
+    if not all("::" in one and (tree / one.partition("::")[0]).is_file() for one in ids):
+        return None
+    words = list(gate.argv[: at + 1])
+    for before, word in zip(gate.argv[at:], gate.argv[at + 1 :], strict=False):
+        collects = (tree / gate.cwd / word.partition("::")[0]).exists() and word != "--"
+        if word.startswith("-") or before in VALUED or not collects:
+            words.append(word)
+    names = [os.path.relpath(tree / one, tree / gate.cwd) for one in ids]
+    return replace(gate, argv=(*words, *names))
 
 
 def read(gate: GateDef, done: Completed) -> Reading:

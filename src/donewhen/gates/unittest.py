@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from donewhen.gates import junitxml
@@ -19,6 +21,14 @@ def prepare(gate: GateDef, reports: Path) -> Invocation:
     before = gate.argv[: at - 1]  # the interpreter and its options, without -m
     argv = (*before, str(RUNNER), str(report), *gate.argv[at + 1 :])
     return Invocation(argv, {"PYTHONDONTWRITEBYTECODE": "1"}, report)
+
+
+def only(gate: GateDef, tests: Sequence[str], _tree: Path) -> GateDef:
+    """The same command with a pattern for each test: its class and name, whatever its module."""
+    names = (".".join(test.split("::")[-2:]).rpartition(".") for test in tests)
+    patterns = [f"*{cls.rpartition('.')[2]}.{name}" for cls, _dot, name in names]
+    words = [word for pattern in dict.fromkeys(patterns) for word in ("-k", pattern)]
+    return replace(gate, argv=(*gate.argv, *words))
 
 
 def read(gate: GateDef, done: Completed) -> Reading:

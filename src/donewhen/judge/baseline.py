@@ -9,20 +9,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from donewhen.core.codec import build
 from donewhen.core.verdict import Finding, GateResult, GateState, Novelty, Severity
 from donewhen.gates.base import GateDef
 
 MODES = ("auto", "clean", "no-new")
+FLAKY = "flaky"  # the rule of a test that failed and then passed alone
 
 
 @dataclass(frozen=True)
 class Before:
-    """One gate at the baseline: fingerprints of its findings, ids of its failed and passed tests."""
+    """One gate at the baseline: fingerprints of its findings, ids of its tests by how they ended.
+
+    `flaky` ones failed and then passed alone: that they fail again is not charged.
+    """
 
     state: GateState
     marks: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
     passed: frozenset[str] = frozenset()
+    flaky: frozenset[str] = frozenset()
 
 
 Baseline = Mapping[str, Before]
@@ -30,28 +36,23 @@ Baseline = Mapping[str, Before]
 
 def from_results(results: Sequence[GateResult]) -> Baseline:
     """The baseline out of the verdict that was measured on the base tree."""
-    return {
-        r.name: Before(
-            r.state,
-            frozenset(f.fingerprint for f in r.findings),
-            frozenset(f.test for f in r.findings if f.test),
-            frozenset(r.passed_tests),
-        )
-        for r in results
-    }
+    return {r.name: _before(r) for r in results}
 
 
 def from_verdict(verdict: Mapping[str, Any]) -> Baseline:
     """The same out of a kept verdict.json."""
-    return {
-        g["name"]: Before(
-            GateState(g["state"]),
-            frozenset(f["fingerprint"] for f in g["findings"]),
-            frozenset(f["test"] for f in g["findings"] if f["test"]),
-            frozenset(g["passed_tests"]),
-        )
-        for g in verdict["gates"]
-    }
+    return from_results([build(GateResult, gate) for gate in verdict["gates"]])
+
+
+def _before(result: GateResult) -> Before:
+    tests = [f for f in result.findings if f.test]
+    return Before(
+        result.state,
+        frozenset(f.fingerprint for f in result.findings),
+        frozenset(f.test for f in tests if f.severity is Severity.ERROR),
+        frozenset(result.passed_tests),
+        frozenset(f.test for f in tests if f.rule == FLAKY),
+    )
 
 
 def goal_gates(gates: Sequence[GateDef], before: Baseline, mode: str) -> frozenset[str]:

@@ -13,8 +13,13 @@ from donewhen.gates.base import GateDef
 from donewhen.gates.run import run_gate, run_gates
 from donewhen.judge import baseline as base_rules
 from donewhen.judge.baseline import Baseline
+from donewhen.judge.cache import Cache, Place
 from donewhen.judge.droppings import allowed, dropped
+from donewhen.judge.flaky import settled
+from donewhen.judge.order import Times, waves
 from donewhen.judge.proof import proof
+from donewhen.system import clock
+from donewhen.system.process import cores
 from donewhen.system.treekey import TreeKeeper
 
 
@@ -24,6 +29,8 @@ class Request:
 
     `keeper` None judges a folder without git: the tree is then unknown ("") and not compared.
     `built` says that set-up commands make the tools in a fresh checkout.
+    `cache` keeps results and times; None for a verdict that must be measured. `hurry` lets slow gates
+    go unmeasured where a quick one is red. `jobs` 0 is the number of cores.
     `extra_env` and `blind` come from judge.sight; `own` says the checkout is ours to tidy.
     """
 
@@ -44,6 +51,8 @@ class Request:
     built: bool = False
     marker: str = "judge"
     jobs: int = 0
+    cache: Cache | None = None
+    hurry: bool = False
     on_gate: Callable[[GateResult], None] = lambda _result: None
     cancelled: Callable[[], bool] = lambda: False
 
@@ -51,11 +60,56 @@ class Request:
 def judge(request: Request) -> Verdict:
     """All gates on one tree, added up. A gate that changes the tree is an error."""
     tree = request.keeper.key() if request.keeper else ""
-    raw = run_gates(
-        request.gates, lambda gate: _one(request, gate), request.jobs or os.cpu_count() or 1
-    )
-    raw = _unchanged(request, tree, raw)
+    keys = _keys(request, tree)
+    kept = _kept(request, keys)
+    times = Times.read(request.cache.folder / "times.json" if request.cache else None)
+    fresh = _measured(request, [g for g in request.gates if g.name not in kept], kept, times)
+    results = {**kept, **{r.name: r for r in fresh}}
+    raw = tuple(results[gate.name] for gate in request.gates)
+    times.keep(request.gates, raw)
+    if fresh:
+        raw = _unchanged(request, tree, raw)
+    if request.cache:
+        for result in raw:
+            request.cache.put(keys[result.name], result, request.environ)
     return verdict(request, tree, raw)
+
+
+def _keys(request: Request, tree: str) -> dict[str, str]:
+    """What each gate's result depends on, "" where nothing may be kept."""
+    if not request.cache or not request.keeper or not tree:
+        return dict.fromkeys((g.name for g in request.gates), "")
+    place = Place(request.keeper.git, tree, request.checkout, request.environ, request.extra_env)
+    blind = request.blind
+    return {g.name: "" if g.name in blind else request.cache.key(g, place) for g in request.gates}
+
+
+def _kept(request: Request, keys: Mapping[str, str]) -> dict[str, GateResult]:
+    if not request.cache:
+        return {}
+    found = ((g.name, request.cache.get(keys[g.name], g)) for g in request.gates)
+    kept = {name: result for name, result in found if result is not None}
+    for result in kept.values():
+        request.on_gate(result)
+    return kept
+
+
+def _measured(
+    request: Request, gates: list[GateDef], kept: Mapping[str, GateResult], times: Times
+) -> list[GateResult]:
+    """The quick gates, then the slow ones; these only if they can still matter."""
+    quick, slow = waves(gates, times)
+    jobs = request.jobs or cores()
+    done = list(run_gates(quick, lambda gate: _one(request, gate), jobs))
+    red = [r.name for r in (*kept.values(), *done) if r.required and r.state is GateState.FAIL]
+    if request.hurry and red:
+        return done + [_left_out(gate, red) for gate in slow]
+    return done + list(run_gates(slow, lambda gate: _one(request, gate), jobs))
+
+
+def _left_out(gate: GateDef, red: list[str]) -> GateResult:
+    why = f"not run yet: {', '.join(red)} failed first, and this is slow"
+    return replace(_error(gate, why), findings=(), skipped=True)
 
 
 def verdict(request: Request, tree: str, raw: tuple[GateResult, ...]) -> Verdict:
@@ -95,18 +149,31 @@ def _one(request: Request, gate: GateDef) -> GateResult:
         result = _error(gate, why)
         result = replace(result, blind=True)
     else:
-        result = run_gate(
+        result = _run(request, gate)
+        result = settled(
             gate,
+            result,
+            (request.before or {}).get(gate.name),
+            request.purpose,
             request.tree,
-            request.folder / gate.name,
-            request.environ,
-            request.checkout,
-            request.extra_env,
-            f"{request.marker}-{gate.name}",
-            request.cancelled,
+            lambda again: _run(request, again),
+            clock.stamp(clock.now())[:10],
         )
     request.on_gate(result)
     return result
+
+
+def _run(request: Request, gate: GateDef) -> GateResult:
+    return run_gate(
+        gate,
+        request.tree,
+        request.folder / gate.name,
+        request.environ,
+        request.checkout,
+        request.extra_env,
+        f"{request.marker}-{gate.name}",
+        request.cancelled,
+    )
 
 
 def _error(gate: GateDef, why: str) -> GateResult:

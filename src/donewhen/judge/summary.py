@@ -21,7 +21,8 @@ UNCLEAR = "test-change"  # the rule of the finding that only changed tests pass
 
 def summary(verdict: Verdict, evidence: str = "") -> Summary:
     """`evidence` is the content hash of the kept verdict.json."""
-    red = [g for g in verdict.gates if g.required and g.state is not GateState.PASS]
+    wanted = (g for g in verdict.gates if g.required and not g.skipped)
+    red = [g for g in wanted if g.state is not GateState.PASS]
     errors = tuple(g.name for g in red if g.state is GateState.ERROR)
     marks = {f.fingerprint for g in red for f in blocking(g)}
     marks |= {f.fingerprint for f in verdict.integrity}

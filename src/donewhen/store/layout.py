@@ -25,6 +25,7 @@ README = """This folder belongs to donewhen, which runs coding agents until the 
 runs/           one folder a run: contract.json, journal.jsonl (the only truth), evidence
 inbox/          results and questions that wait for a person
 history.jsonl   one line for every run that ended
+cache/          results of gates, to save running them on the same tree again
 locks/, index/  for work in progress
 
 Type `donewhen status` and `donewhen inbox` to see what is in it. It may be removed while no run is
@@ -35,6 +36,7 @@ STATE_README = """This folder belongs to donewhen, which runs coding agents unti
 
 trees/    worktrees of runs: work in progress, and results that wait in an inbox
 mirror/   copies of the journals and contracts of runs, to find and mend losses
+keys/     secrets that sign kept results
 repos/    state of repositories whose own folder could not be written
 
 Type `donewhen inbox` in a repository to see what waits. It may be removed while no run is active;
@@ -140,6 +142,16 @@ class Layout:
     @property
     def history(self) -> Path:
         return self.home / "history.jsonl"
+
+    @property
+    def cache(self) -> Path:
+        """Results of gates, by what they depend on."""
+        return self.home / "cache"
+
+    @property
+    def cache_key(self) -> Path:
+        """The secret that signs them."""
+        return self.state / "keys" / f"cache-{self.repo}"
 
     def lock(self, name: str) -> Path:
         return self.home / "locks" / named(name)

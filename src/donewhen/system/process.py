@@ -20,6 +20,13 @@ WITHIN = "DONEWHEN_WITHIN"  # the attempts around this one, where a command runs
 CLOCK_SLACK_S = 2.0
 
 
+def cores() -> int:
+    """How many processors this process may use, at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
 def start_time(pid: int) -> str:
     """When a process started, in a unit of the platform's; "" if there is none."""
     return start_of(pid)

@@ -287,8 +287,9 @@ def counts_text(counts: Mapping[str, int]) -> str:
 def gate_line(gate: Mapping[str, Any]) -> str:
     counted = counts_text(gate["counts"])
     weak = "  weak" if gate["weak"] else ""
+    kept = f"  (kept from {gate['cached_from']})" if gate["cached_from"] else ""
     said = f"{gate['why']}{f' ({counted})' if counted and counted not in gate['why'] else ''}"
-    return f"{MARK[gate['state']]} {gate['name']:<12} {gate['state']:<5} {said}{weak}"
+    return f"{MARK[gate['state']]} {gate['name']:<12} {gate['state']:<5} {said}{weak}{kept}"
 
 
 def finding_line(finding: Mapping[str, Any]) -> str:
