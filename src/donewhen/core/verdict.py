@@ -108,6 +108,9 @@ class GateResult:
     seconds: float = 0.0
     cached_from: str = ""
     log: str = ""
+    origin: str = ""  # why there is this gate: the file that it was detected by, or who named it
+    program: str = ""  # the file that was started
+    read: str = ""  # what the result was read from: exit code, report
     start_failed: bool = False  # the tool could not be started at all
     blind: bool = False  # the gate does not see the tree it judges
     skipped: bool = False  # not run: a quick gate was red already; never so for a last verdict

@@ -17,7 +17,8 @@ from donewhen.core.verdict import Finding, GateResult, GateState
 from donewhen.errors import SpawnError
 from donewhen.gates import load
 from donewhen.gates.base import Completed, GateDef, Reading
-from donewhen.gates.env import gate_environment
+from donewhen.gates.env import gate_environment, program_exists
+from donewhen.gates.findings import ended as ended_as
 from donewhen.system import fs, proc
 from donewhen.system.redact import redact, secrets
 
@@ -78,11 +79,14 @@ def run_gate(
         tree=tree,
     )
     reading = _reading(gate, ended, done)
+    read = _read_from(done)
     _keep(start.report, secrets(env))
     return replace(
         _result(gate, reading),
         seconds=round(ended.seconds, 3),
         log=str(folder / "stdout.0"),
+        program=program_exists(start.argv[0], env["PATH"]),
+        read=read,
         start_failed=_start_failed(gate, done),
     )
 
@@ -110,7 +114,19 @@ def _result(gate: GateDef, reading: Reading) -> GateResult:
         counts=reading.counts,
         findings=findings,
         passed_tests=reading.passed_tests,
+        origin=gate.why,
     )
+
+
+def _read_from(done: Completed) -> str:
+    """In words: `exit 1 and a report of 1,204 bytes`."""
+    code = ended_as(done.code)
+    if done.report is None:
+        return f"{code} and nothing else"
+    try:
+        return f"{code} and a report of {done.report.stat().st_size:,} bytes"
+    except OSError:
+        return f"{code}; no report was written"
 
 
 def _reading(gate: GateDef, ended: proc.Outcome, done: Completed) -> Reading:
