@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from donewhen.system.spawn import SHIM
 from tests.conftest import Project
 
 HEAVY = {
@@ -62,3 +63,19 @@ def test_reading_leaves_nothing_behind(make_project: Callable[..., Project]) -> 
     for command in ("status", "inbox", "doctor"):
         fresh.donewhen(command).expect(0)
     assert not (fresh.root / ".git/donewhen").exists()
+
+
+def test_the_shim_loads_next_to_nothing() -> None:
+    """It starts once for every agent and every gate."""
+    code = f"{SHIM.rpartition(';')[0]}; print(*sys.modules)"
+    start = [sys.executable, "-I", "-S", "-c"]
+    bare, loaded = (
+        set(
+            subprocess.run(
+                [*start, text], capture_output=True, text=True, check=True
+            ).stdout.split()
+        )
+        for text in ("import sys; print(*sys.modules)", code)
+    )
+    ours = {f"donewhen.system.{name}" for name in ("below", "shim", "sink")}
+    assert loaded - bare == {"donewhen", "donewhen.system", *ours, "errno", "select"} - bare

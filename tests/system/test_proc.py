@@ -76,6 +76,25 @@ def test_what_cannot_start_is_said_and_not_raised(
     assert done.code == 127
 
 
+def test_a_program_is_looked_for_in_the_path_of_its_own_environment(tmp_path: Path) -> None:
+    """As os.execvpe: the first that runs; of several faults the first that is not "not there"."""
+    for name, mode in (("first", 0o644), ("second", 0o755)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tool").write_text(f"#!/bin/sh\necho {name}\n")
+        (tmp_path / name / "tool").chmod(mode)
+
+    def told(number: int, *path: str) -> str:
+        env = {"PATH": ":".join(path)}
+        done = run_once(Request(("tool",), tmp_path / "second", env, "m"), tmp_path / f"a{number}")
+        return done.spawn_error or done.stdout.tail(99).decode().strip()
+
+    first, second, gone = (str(tmp_path / name) for name in ("first", "second", "gone"))
+    assert told(1, gone, f"{second}/tool", first, second) == "second"
+    assert told(2, "", gone) == "second"
+    assert told(3, first, gone).startswith("tool: Permission denied")
+    assert told(4, gone, gone).startswith("tool: No such file or directory (looked in PATH=")
+
+
 def test_a_missing_folder_or_input_is_not_called_a_missing_program(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     folder = Request(("true",), gone, {**os.environ}, "m")

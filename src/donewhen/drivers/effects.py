@@ -55,7 +55,8 @@ class Effects:
         self.run = run
         self.interrupts = interrupts
         self.watch = watch
-        self._outside_before: outside.Outside | None = None
+        self._outside: outside.Outside | None = None  # as it was seen last
+        self._keyed = ""  # the tree after ACT, until another command is performed
         self.bench = Bench(run, watch, self.stopping)
         self._perform: dict[type[Command], Callable[..., Fact]] = {
             Anchor: self._anchor,
@@ -71,6 +72,8 @@ class Effects:
 
     def perform(self, command: Command, state: LoopState) -> Fact:
         """Do it. Never raises for what can be said as a fact; a broken journal ends `tampered`."""
+        if not isinstance(command, RunGates):
+            self._keyed = ""
         ends = isinstance(command, Finish | AskHuman)
         if not ends and (stop := self._stop()):
             return stop
@@ -111,7 +114,7 @@ class Effects:
 
     def _run_agent(self, command: RunAgent, state: LoopState) -> Fact:
         git, run = self.run.repo.git, self.run
-        before = self._outside_before = outside.look(git, run.id, self._outside_before)
+        before = outside.look(git, run.id, self._outside)
         links = self.bench.links.signature()
         acted = act(
             run,
@@ -123,21 +126,24 @@ class Effects:
             self.stopping,
         )
         self.bench.links.compare(links)
-        if changes := outside.changes(before, outside.look(git, run.id, before)):
-            verdict = self._outside(acted, changes)
+        self.bench.ready()  # an agent may have removed it
+        self._outside = outside.look(git, run.id, before)
+        if changes := outside.changes(before, self._outside):
+            verdict = self._changed(acted, changes)
             if verdict is not None:
                 return verdict
         outcome = acted.outcome
+        self._keyed = run.workspace.keeper.key()
         return AgentEnded(
             at=clock.now(),
             end=outcome.end,
-            tree=run.workspace.keeper.key(),
+            tree=self._keyed,
             usage=outcome.usage,
             until=outcome.until,
             detail=outcome.detail[:2000],
         )
 
-    def _outside(self, acted: Acted, changes: list[outside.Change]) -> Fact | None:
+    def _changed(self, acted: Acted, changes: list[outside.Change]) -> Fact | None:
         run = self.run
         head = run.workspace.here.head() or ""
         guilty = outside.charged(run.repo.git, run.base.commit, head, changes, acted.said)
@@ -150,8 +156,10 @@ class Effects:
         return Tampered(clock.now(), what) if own else OutsideChange(clock.now(), what)
 
     def _run_gates(self, command: RunGates, _state: LoopState) -> Fact:
-        self.bench.ready()
-        summary = self.bench.judge(command.iteration, command.purpose)
+        keyed, self._keyed = self._keyed, ""
+        if self.bench.ready():
+            keyed = ""
+        summary = self.bench.judge(command.iteration, command.purpose, keyed)
         return Judged(clock.now(), command.purpose, summary)
 
     def _record(self, command: Record, state: LoopState) -> Fact:

@@ -64,7 +64,10 @@ def title(run: Run, iteration: int) -> str:
 
 def keep_evidence(run: Run, iteration: int, commit: str) -> None:
     """diff.patch of the iteration against the base."""
-    run.evidence.put(iteration, "diff.patch", run.repo.git.diff(run.base.commit, commit))
+    base = run.base.commit
+    run.evidence.put(
+        iteration, "diff.patch", run.repo.git.diff(base, commit) if commit != base else b""
+    )
 
 
 def write_ledger(run: Run) -> None:

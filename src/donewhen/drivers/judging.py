@@ -77,13 +77,17 @@ class Bench:
         self._before: Baseline | None = None
         self._sight: Sight | None = None
 
-    def judge(self, iteration: int, purpose: Purpose) -> Summary:
-        """Measure, keep verdict.json, and boil it down for the core."""
+    def judge(self, iteration: int, purpose: Purpose, keyed: str = "") -> Summary:
+        """Measure, keep verdict.json, and boil it down for the core.
+
+        `keyed` is the tree's key if nothing has run since it was taken; the deciding verdict takes
+        its own.
+        """
         links = self.links.signature()
         if purpose is Purpose.DECIDING:
             verdict = self._deciding(iteration)
         else:
-            verdict = judge(self._request(iteration, purpose))
+            verdict = judge(replace(self._request(iteration, purpose), keyed=keyed))
         self.links.compare(links)
         verdict = _with(verdict, self.links.findings())
         if purpose is Purpose.BASELINE:
@@ -96,11 +100,13 @@ class Bench:
         """What gates and agent need in their environment to see the run's own tree."""
         return self._seen().env
 
-    def ready(self) -> None:
-        """The worktree, with what the configuration puts into it; made again if it was removed."""
+    def ready(self) -> bool:
+        """The worktree, with what the configuration puts into it; True if it had to be made."""
         run = self.run
-        if run.workspace.create():
-            provide(run, run.workspace.path, run.dir / "setup")
+        if not run.workspace.create():
+            return False
+        provide(run, run.workspace.path, run.dir / "setup")
+        return True
 
     def _seen(self) -> Sight:
         if self._sight is None:

@@ -6,22 +6,29 @@ points to was made by the run; everything else is the user's own business and is
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from donewhen.errors import GitError
+from donewhen.system import fs
 from donewhen.system.git import Git
 
 
 @dataclass(frozen=True)
 class Outside:
-    """Refs of the repository and of its local-path remotes, and the digest of .git/config."""
+    """Refs of the repository and of its local-path remotes, and what .git/config holds.
+
+    `mark` is the digest of the files that hold the refs, None where they cannot be read simply.
+    """
 
     refs: dict[str, str]
     remotes: dict[str, dict[str, str]] = field(default_factory=dict)
     config: bytes = b""
+    mark: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -40,15 +47,51 @@ class Change:
 def look(git: Git, run: str, before: Outside | None = None) -> Outside:
     """The state outside; refs of the run itself are left out.
 
-    `before` spares asking for the remotes again where .git/config is still the same.
+    `before` spares asking for what cannot have changed: the refs where the files that hold them
+    are the same byte by byte, the remotes where .git/config is.
     """
     own = (f"refs/donewhen/{run}/", f"refs/heads/donewhen/{run}")
-    refs = {n: v for n, v in git.refs().items() if not n.startswith(own)}
+    mark = _mark(git, own)  # before the refs are read: what changes in between is found next time
+    if before is not None and mark is not None and before.mark == mark:
+        refs = before.refs
+    else:
+        refs = {n: v for n, v in git.refs().items() if not n.startswith(own)}
     path = git.common_dir / "config"
     config = path.read_bytes() if path.exists() else b""
     same = before is not None and before.config == config
     places = list(before.remotes) if before is not None and same else _places(git)
-    return Outside(refs, {place: _refs_of(Path(place)) for place in places}, config)
+    return Outside(refs, {place: _refs_of(Path(place)) for place in places}, config, mark)
+
+
+def _mark(git: Git, own: tuple[str, ...]) -> bytes | None:
+    """A digest of everything from which git answers what the refs are, those of `own` left out.
+
+    None for what is not plain files in one folder: a reftable, a linked worktree, symlinks.
+    """
+    common = git.common_dir
+    if not (git.root / ".git").is_dir() or (common / "reftable").exists():
+        return None
+    digest = hashlib.blake2b((fs.read_bytes(common / "packed-refs")) or b"")
+    folders = ["refs"]
+    try:
+        while folders:
+            folder = folders.pop()
+            with os.scandir(common / folder) as found:
+                entries = sorted(found, key=lambda e: e.name)
+            for entry in entries:
+                name = f"{folder}/{entry.name}"
+                if f"{name}/".startswith(own):
+                    continue
+                if entry.is_symlink():
+                    return None
+                if entry.is_dir():
+                    folders.append(name)
+                else:
+                    data = Path(entry.path).read_bytes()
+                    digest.update(f"{name}\0{len(data)}\0".encode(errors="surrogateescape") + data)
+    except OSError:
+        return None
+    return digest.digest()
 
 
 def _places(git: Git) -> list[str]:

@@ -161,9 +161,9 @@ class Workspace:
     def commit(self, iteration: int, tree: str, title: str) -> str:
         """Commit `tree` and pin it; the agent's own commits stay its history where they can."""
         before = self._last or self.last_commit() or self.base.commit
-        head, branch = (before, "") if self.in_place else self.here.standing()
+        head, has, branch = (before, "", "") if self.in_place else self.here.standing()
         parent = head if head == before or self.git.is_ancestor(before, head) else before
-        if self.git.rev_tree(parent) == tree:
+        if (has if has and parent == head else self.git.rev_tree(parent)) == tree:
             commit = parent  # the agent committed it itself, or nothing changed
         else:
             commit = self.git.commit_tree(tree, [parent], title.encode(), clock.now())

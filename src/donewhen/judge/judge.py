@@ -27,6 +27,7 @@ from donewhen.system.treekey import TreeKeeper
 class Request:
     """What to judge. `folder` is a new folder for attempts and reports, outside the tree.
 
+    `keyed` is the tree's key if it was taken just now and nothing has run since ("": take it).
     `keeper` None judges a folder without git: the tree is then unknown ("") and not compared.
     `built` says that set-up commands make the tools in a fresh checkout.
     `cache` keeps results and times; None for a verdict that must be measured. `hurry` lets slow gates
@@ -40,6 +41,7 @@ class Request:
     folder: Path
     environ: Mapping[str, str]
     keeper: TreeKeeper | None = None
+    keyed: str = ""
     base: str = ""
     purpose: Purpose = Purpose.ITERATION
     mode: str = "auto"
@@ -59,7 +61,7 @@ class Request:
 
 def judge(request: Request) -> Verdict:
     """All gates on one tree, added up. A gate that changes the tree is an error."""
-    tree = request.keeper.key() if request.keeper else ""
+    tree = request.keyed or (request.keeper.key() if request.keeper else "")
     keys = _keys(request, tree)
     kept = _kept(request, keys)
     times = Times.read(request.cache.folder / "times.json" if request.cache else None)

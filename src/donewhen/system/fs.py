@@ -17,6 +17,8 @@ def make_private_dir(path: Path) -> None:
     Folders that are already there keep their mode. Raises StoreError where it cannot be.
     """
     try:
+        if path.is_dir():  # nearly always
+            return
         missing = [place for place in (path, *path.parents) if not place.exists()]
         for place in reversed(missing):
             place.mkdir(mode=0o700, exist_ok=True)

@@ -130,11 +130,11 @@ class Git:
         """The branch checked out; None for a detached HEAD."""
         return self.text("symbolic-ref", "--quiet", "--short", "HEAD", check=False) or None
 
-    def standing(self) -> tuple[str, str]:
-        """(commit, full branch name or "HEAD") checked out, in one call."""
-        out = self.text("rev-parse", "HEAD", "--symbolic-full-name", "HEAD")
-        commit, _, branch = out.partition("\n")
-        return commit, branch
+    def standing(self) -> tuple[str, str, str]:
+        """(commit, its tree, full branch name or "HEAD") checked out, in one call."""
+        out = self.text("rev-parse", "HEAD", "HEAD^{tree}", "--symbolic-full-name", "HEAD")
+        commit, tree, branch = out.split("\n", 2)
+        return commit, tree, branch
 
     def rev_tree(self, rev: str) -> str:
         return self.text("rev-parse", "--verify", f"{rev}^{{tree}}")

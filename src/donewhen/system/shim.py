@@ -6,11 +6,11 @@ It starts the command in a session of its own, owns its pipes, writes them (reda
 files, ends everything the command left behind, and writes result.json, which it also says on its
 standard output: what the caller hears there was said by this very process. As long as it lives it
 holds the lock of the attempt. Few imports on purpose, since it starts once for every agent and
-gate: _signal spares the enums of signal, and an imported module is compiled once, a script never.
+gate: posix and _signal spare the helpers of os and the enums of signal, and an imported module is
+compiled once, a script never.
 """
 
 import errno
-import os
 import select
 import sys
 import time
@@ -20,10 +20,12 @@ from donewhen.system.sink import Sink, forms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     import signal
     from collections.abc import Iterator
 else:
     import _signal as signal
+    import posix as os
 
 PIPE_GRACE_S = 2.0
 TERM_GRACE_S = 0.5
@@ -34,17 +36,19 @@ PIECE = 1 << 16
 # uses, not work.
 IDLE_SHARE = 0.005
 TICKS = os.sysconf("SC_CLK_TCK")
+DEFAULT_PATH = b"/bin:/usr/bin"  # os.defpath
 
 
-def write_file(path: str, data: bytes) -> None:
+def write_file(attempt: str, name: str, data: bytes) -> None:
     """Temporary file in the same folder, fsync, rename, fsync of the folder."""
+    path = f"{attempt}/{name}"
     temp = f"{path}.tmp"
     out = os.open(temp, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     os.write(out, data)
     os.fsync(out)
     os.close(out)
     os.rename(temp, path)
-    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    folder = os.open(attempt, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
 
@@ -53,12 +57,12 @@ class Command:
     """The request, as system.proc wrote it: NUL between the fields, counts before lists, argv last."""
 
     def __init__(self, attempt: str, umask: int) -> None:
-        with open(os.path.join(attempt, "request"), "rb") as request:
+        with open(f"{attempt}/request", "rb") as request:
             words = iter(request.read().split(b"\0")[:-1])
         self.timeout, self.grace, self.silence = (float(next(words)) for _ in range(3))
         self.cwd, self.stdin = next(words), next(words)
         self.umask = umask
-        self.env = dict(os.environb)
+        self.env: dict[bytes, bytes] = dict(os.environ)  # type: ignore[arg-type]  # posix: bytes
         for word in listed(words):  # what our own interpreter changed, to be put back
             name, given, value = word.partition(b"=")
             self.env.pop(name, None)
@@ -73,6 +77,24 @@ class Command:
 
 def listed(words: "Iterator[bytes]") -> list[bytes]:
     return [next(words) for _ in range(int(next(words)))]
+
+
+def execute(argv: list[bytes], env: dict[bytes, bytes]) -> None:
+    """Become the program, looked for as os.execvpe does: a fault other than "not there" is told."""
+    program = argv[0]
+    if b"/" in program:
+        os.execve(program, argv, env)
+    fault: OSError | None = None
+    told = False
+    for folder in env.get(b"PATH", DEFAULT_PATH).split(b":"):
+        try:
+            os.execve(folder + b"/" + program if folder else program, argv, env)
+        except OSError as error:
+            absent = error.errno in (errno.ENOENT, errno.ENOTDIR)
+            if not told:
+                fault, told = error, not absent
+    if fault is not None:
+        raise fault
 
 
 def child(command: Command, go: int, fault: int, out: int, err: int) -> None:
@@ -99,7 +121,7 @@ def child(command: Command, go: int, fault: int, out: int, err: int) -> None:
         os.dup2(out, 1)
         os.dup2(err, 2)
         stage = "exec"
-        os.execvpe(command.argv[0], command.argv, command.env)
+        execute(command.argv, command.env)
     except OSError as error:
         os.write(fault, f"{stage} {error.errno or errno.EIO}".encode())
     except BaseException:  # noqa: BLE001  # not one line of the shim may run on in this process
@@ -165,10 +187,10 @@ class Shim:
         pipes = " ".join(str(os.fstat(handle).st_ino) for handle in (out_r, err_r))
         began = below.start_ticks(self.pid) or f"@{time.time():.3f}"
         trace = f"{self.pid} {began} {below.boot_id()} {pipes}\n"
-        write_file(os.path.join(self.attempt, "pgid"), trace.encode())
+        write_file(self.attempt, "pgid", trace.encode())
         self.names = {out_r: "stdout", err_r: "stderr"}
         for handle, name in self.names.items():
-            self.sinks[handle] = Sink(os.path.join(self.attempt, name), self.command.secrets)
+            self.sinks[handle] = Sink(f"{self.attempt}/{name}", self.command.secrets)
         os.write(go_w, b"g")
         os.close(go_w)
 
@@ -243,7 +265,7 @@ class Shim:
                 self.send(signal.SIGKILL)
             return
         command = self.command
-        self.cancelled = self.asked_to_end or os.path.exists(os.path.join(self.attempt, "cancel"))
+        self.cancelled = self.asked_to_end or below.exists(f"{self.attempt}/cancel")
         self.timed_out = bool(command.timeout) and now - self.started > command.timeout
         self.silent = silence.over(now)
         if self.timed_out or self.silent or self.cancelled:
@@ -303,7 +325,7 @@ class Shim:
             f'"maxrss_kb": {self.maxrss if below.LINUX else self.maxrss // 1024}',
         ]
         said = f"{{{', '.join(words)}}}\n".encode()
-        write_file(os.path.join(self.attempt, "result.json"), said)
+        write_file(self.attempt, "result.json", said)
         try:
             os.write(1, said)
         except OSError:  # the caller died; the file is for the one that comes back
@@ -331,3 +353,4 @@ def main() -> None:
         shim.end_the_rest()
         shim.close()
     shim.report()
+    os._exit(0)  # all is said and on disk: tearing the interpreter down costs as much as loading us

@@ -1,11 +1,15 @@
 """What the shim does with a stream: secrets out of it, then bounded files. Also read by output.py.
 
-Loaded by the shim at every start of an agent or gate: no imports but os, nothing of ours.
+Loaded by the shim at every start of an agent or gate: no imports but posix, nothing of ours.
 """
 
 # No pathlib and no contextlib in a process that starts so often.
-# ruff: noqa: PTH108, SIM105
-import os
+# ruff: noqa: SIM105
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+else:
+    import posix as os
 
 HEAD = 32 << 20
 SEGMENT = 8 << 20

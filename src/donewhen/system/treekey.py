@@ -43,6 +43,7 @@ class TreeKeeper:
         self.index = index
         self._links = links
         self._env = {"GIT_INDEX_FILE": str(index)}
+        self._known: tuple[object, str] = (None, "")  # our index as it was, and its tree
 
     def key(self) -> str:
         """The tree id now; writes the objects it names. Raises GitError, Locked."""
@@ -64,9 +65,17 @@ class TreeKeeper:
             names = "\0".join(self._links).encode("utf-8", "surrogateescape")
             self._git("update-index", "--force-remove", "-z", "--stdin", input=names)
         self._derived()
-        tree = self._git("write-tree").decode().strip()
-        self.index.chmod(0o600)  # git writes it anew with the user's umask
+        stamp, tree = self._known
+        if stamp is None or stamp != self._stamp():  # the tree is a function of the index
+            tree = self._git("write-tree").decode().strip()
+            self.index.chmod(0o600)  # git writes it anew with the user's umask
+            self._known = (self._stamp(), tree)
         return tree
+
+    def _stamp(self) -> object:
+        """What any write to the index changes; git leaves one that would stay the same alone."""
+        info = self.index.stat()
+        return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
     def _add(self) -> None:
         try:
