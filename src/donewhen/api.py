@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ from donewhen.core.reasons import exit_code
 from donewhen.core.verdict import Proof, Verdict
 from donewhen.drivers.progress import Progress, silent
 from donewhen.errors import UsageError
+
+NONE_IS_0 = ("usd", "tokens", "agent_retries", "limit_wait_s")
+EPSILON_S = 0.001
 
 __all__ = ["Gate", "Limits", "Loop", "Result", "judge"]
 
@@ -87,8 +91,12 @@ def _checked(limits: Limits | None) -> dict[str, float | int]:
 
     if limits is None:
         return {}
-    if not 1 <= limits.max_iterations <= 1000:
+    if limits.max_iterations not in range(1, 1001):
         raise UsageError(f"max_iterations must be 1 to 1000, not {limits.max_iterations}")
+    for name, value in asdict(limits).items():
+        least = 0 if name in NONE_IS_0 else EPSILON_S
+        if isinstance(value, bool) or not least <= value < math.inf:
+            raise UsageError(f"{name} must be a number above 0, not {value!r}")
     return asdict(limits)
 
 

@@ -120,12 +120,15 @@ def test_byte_by_byte() -> None:
 
 def test_what_is_shown() -> None:
     shown = Stream().feed(recording("two_tools"))
-    assert [(e.kind, e.text, e.paths) for e in shown] == [
+    assert [(e.kind, e.text, e.paths) for e in shown if e.kind != "usage"] == [
         ("say", "Two things.", ()),
         ("tool", "Write a.txt", ("a.txt",)),
         ("tool", "Bash cat a.txt", ()),
         ("say", "both done", ()),
     ]
+    used = [e.usage.tokens for e in shown if e.usage]
+    assert used == sorted(set(used)), "what was used is a rising total, said when it rises"
+    assert used[0] > 0
     retried = Stream().feed(recording("e529"))
     assert next((e.kind, e.text) for e in retried) == ("info", "the API says 529: try 1 of 1")
 

@@ -41,7 +41,8 @@ class Turn:
 
     `turn` counts earlier invocations with a recorded outcome, from 0 (the scripted agent plays
     by it). `scratch` is a folder of the attempt, outside the tree, for files of the adapter.
-    `session` goes on with an earlier conversation, which had `before` on its meter.
+    `session` goes on with an earlier conversation, which had `before` on its meter. `usd_left` is
+    what it may still cost, for clients that stop by themselves; 0 for no cap.
     """
 
     cwd: Path
@@ -51,6 +52,7 @@ class Turn:
     run: str = ""
     session: str = ""
     before: Usage = field(default_factory=Usage)
+    usd_left: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -75,11 +77,15 @@ class Finished:
 
 @dataclass(frozen=True)
 class AgentEvent:
-    """Something to show while it works: kind is say, tool, error or info; `paths` what it touches."""
+    """Something to show while it works: kind is say, tool, error or info; `paths` what it touches.
+
+    Kind usage shows nothing: `usage` is what this invocation has used so far, as far as it says.
+    """
 
     kind: str
     text: str
     paths: tuple[str, ...] = ()
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,8 @@ class Claude:
         argv = ["claude", "-p", "--output-format", "stream-json", "--verbose"]
         if self.spec.model:
             argv += ["--model", self.spec.model]
+        if turn.usd_left:
+            argv += ["--max-budget-usd", f"{max(turn.usd_left, 0.0001):.4f}"]
         if turn.session:
             argv += ["--resume", turn.session]
         env: dict[str, str] = {}
@@ -101,6 +103,7 @@ class Stream:
     def __init__(self, before: Usage | None = None) -> None:
         self.lines = Lines()
         self.meter = Meter(before or Usage())
+        self.said = Usage()
         self.result: dict[str, Any] | None = None
         self.at_work = False  # something came after the last result
         self.session = ""
@@ -117,11 +120,12 @@ class Stream:
             case "result":
                 self.result, self.at_work = event, False
                 self.meter.result(event)
+                return self._used()
             case "assistant":
                 self.at_work = True
                 message = record(event.get("message"))
                 self.meter.message(message)
-                return list(_shown(message))
+                return [*_shown(message), *self._used()]
             case "rate_limit_event":
                 info = record(event.get("rate_limit_info"))
                 rejected = info.get("status") == "rejected"
@@ -129,6 +133,12 @@ class Stream:
             case "system" if event.get("subtype") == "api_retry":
                 return [AgentEvent("info", _retry(event))]
         return []
+
+    def _used(self) -> list[AgentEvent]:
+        now = self.meter.so_far()
+        news = (now.usd, now.tokens) != (self.said.usd, self.said.tokens)
+        self.said = now
+        return [AgentEvent("usage", "", usage=now)] if news else []
 
     def finish(self, done: Finished, stderr_tail: str) -> Outcome:
         for event in objects(self.lines.last()):

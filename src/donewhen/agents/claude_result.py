@@ -79,6 +79,11 @@ class Meter:
             return Usage(usd, self.single, True)
         return Usage(usd, max(0, self.cumulative - self.before.tokens), True)
 
+    def so_far(self) -> Usage:
+        """At least this much: after a result, sub-agents may still be at work."""
+        used = self.used()
+        return Usage(used.usd, max(used.tokens, self.asked), used.known)
+
     def reading(self) -> tuple[float, int]:
         """Of the session so far, in dollars and tokens."""
         used = self.used()

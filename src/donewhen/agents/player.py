@@ -62,6 +62,10 @@ def patch(diff: str) -> None:
         raise Cannot(f"git apply: {output.strip()}")
 
 
+def use(amount: dict[str, object]) -> None:
+    tell(type="usage", usage=amount)
+
+
 def run(line: str) -> None:
     tell(type="tool", text=line, paths=[])
     code, output = command(["sh", "-c", line], prompt())
@@ -101,6 +105,7 @@ STEPS = {
     "patch": patch,
     "run": run,
     "sleep": time.sleep,
+    "usage": use,
 }
 
 

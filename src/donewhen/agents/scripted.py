@@ -61,6 +61,7 @@ class Played:
     def __init__(self) -> None:
         self.lines = Lines()
         self.end: dict[str, Any] | None = None
+        self.used = Usage()
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
         return [e for said in objects(self.lines.feed(chunk)) if (e := self._take(said))]
@@ -69,6 +70,9 @@ class Played:
         kind = said.get("type")
         if kind == "end" and said.get("end") in get_args(End):
             self.end = said
+        if kind == "usage":
+            self.used = _usage(said)
+            return AgentEvent("usage", "", usage=self.used)
         if kind not in SHOWN:
             return None
         paths = said.get("paths")
@@ -84,16 +88,20 @@ class Played:
         if self.end is not None:
             return self._said(self.end)
         if done.timed_out:
-            return Outcome("timeout", detail=detail)
+            return Outcome("timeout", self.used, detail=detail)
         if done.silent:
-            return Outcome("hang", detail=detail)
-        return Outcome("crashed", detail=detail or f"exit {done.code} without an end")
+            return Outcome("hang", self.used, detail=detail)
+        return Outcome("crashed", self.used, detail=detail or f"exit {done.code} without an end")
 
     def _said(self, end: dict[str, Any]) -> Outcome:
-        usage = record(end.get("usage"))
         return Outcome(
             cast(End, end["end"]),
-            Usage(number(usage.get("usd")), int(number(usage.get("tokens"))), bool(usage)),
+            _usage(end),
             number(end.get("until")),
             words(end.get("detail")),
         )
+
+
+def _usage(said: dict[str, Any]) -> Usage:
+    usage = record(said.get("usage"))
+    return Usage(number(usage.get("usd")), int(number(usage.get("tokens"))), bool(usage))

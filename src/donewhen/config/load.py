@@ -18,6 +18,22 @@ AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 OURS = re.compile(r"^\s*\[+\s*tool\s*\.\s*[\"']?donewhen\b", re.MULTILINE)
 
 
+class Written(float):
+    """A number with a point that knows how it was written: `1e3` is no amount of money."""
+
+    def __new__(cls, text: str) -> Written:
+        written = super().__new__(cls, text)
+        written.text = text.replace("_", "")
+        return written
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+    __str__ = __repr__
+
+
 def find(top: Path, place: Path) -> Config:
     """The configuration in `place`, else at the top of the repository, else defaults.
 
@@ -58,7 +74,7 @@ def parse_shared(text: str, name: str = SHARED) -> Config:
 
 def _toml(text: str, name: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(text, parse_float=Written)
     except tomllib.TOMLDecodeError as error:
         what = str(error)
         found = AT.search(what)

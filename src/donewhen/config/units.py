@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from donewhen.core.contract import Limits
+from donewhen.core.events import Usage
 from donewhen.errors import UsageError
 
 ONE = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)"
@@ -80,3 +83,50 @@ def limit_flags(**given: str | None) -> dict[str, float | int]:
         except ValueError as error:
             raise UsageError(f"{flag} {text!r} {error}", hint=f"Type: {flag} {example}") from error
     return limits
+
+
+# A run below another run keeps within what that one has left. Also for people: an upper bound for
+# every run of a shell. By field of core.contract.Limits.
+CEILINGS: dict[str, tuple[str, Callable[[Any], float | int]]] = {
+    "max_iterations": ("DONEWHEN_MAX_ITER", iterations),
+    "usd": ("DONEWHEN_BUDGET_USD", money),
+    "tokens": ("DONEWHEN_BUDGET_TOKENS", tokens),
+    "wall_s": ("DONEWHEN_TIMEOUT", seconds),
+}
+
+
+def ceilings(environ: Mapping[str, str]) -> dict[str, float | int]:
+    """Upper bounds named in the environment. Raises UsageError naming the variable."""
+    found: dict[str, float | int] = {}
+    for field, (name, read) in CEILINGS.items():
+        text = environ.get(name)
+        if text is None:
+            continue
+        try:
+            found[field] = read(text)
+        except ValueError as error:
+            raise UsageError(
+                f"{name}={text!r} in the environment {error}", hint=f"Type: unset {name}"
+            ) from error
+    return found
+
+
+def lowered(limits: Limits, bounds: Mapping[str, float | int]) -> Limits:
+    """The limits, none above its bound; 0 (no cap) is above every bound."""
+    lower: dict[str, Any] = {
+        field: min(getattr(limits, field) or bound, bound) for field, bound in bounds.items()
+    }
+    return replace(limits, **lower)
+
+
+def handed_on(limits: Limits, spent: Usage, completed: int, left_s: float) -> dict[str, str]:
+    """What an agent's own runs may use, as variables: what is left of these limits."""
+    left = {
+        "max_iterations": f"{max(1, limits.max_iterations - completed)}",
+        "wall_s": f"{max(1, int(left_s))}s",
+    }
+    if limits.usd:
+        left["usd"] = f"{max(0.000001, limits.usd - spent.usd):.6f}"
+    if limits.tokens:
+        left["tokens"] = f"{max(1, limits.tokens - spent.tokens)}"
+    return {CEILINGS[field][0]: text for field, text in left.items()}

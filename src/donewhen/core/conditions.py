@@ -5,6 +5,7 @@ A condition is the key of the table's row; a fact that needs no interpretation i
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 
 from donewhen.core import budget, ladder, stuck
@@ -128,8 +129,17 @@ def limits_of(contract: Contract, state: LoopState) -> Limits:
 
 def over_budget(contract: Contract, state: LoopState, at: float) -> str:
     """`usd`, `tokens`, `wall` or ""."""
-    worked = budget.wall(state.started_at, at, state.waited_s + state.paused_s)
-    return budget.ran_out(limits_of(contract, state), state.spent, worked)
+    return budget.ran_out(limits_of(contract, state), state.spent, _worked(state, at))
+
+
+def seconds_left(contract: Contract, state: LoopState, at: float) -> float:
+    """Of the whole run; infinite where it has no such limit."""
+    wall = limits_of(contract, state).wall_s
+    return max(0.0, wall - _worked(state, at)) if wall else math.inf
+
+
+def _worked(state: LoopState, at: float) -> float:
+    return budget.wall(state.started_at, at, state.waited_s + state.paused_s)
 
 
 def meaning(contract: Contract, state: LoopState, fact: Fact) -> Condition:
@@ -200,6 +210,8 @@ def _agent(contract: Contract, state: LoopState, fact: AgentEnded) -> Condition:
         return worked
     waits = fact.end in {"limited", "overloaded"}
     if fact.end in {"timeout", "crashed"}:
+        if over_budget(contract, state, fact.at):  # what cut it off may have been the budget itself
+            return Condition.BUDGET
         lost = state.odd_ends + 1 >= ODD_ENDS
     elif fact.end == "limited":
         lost = state.waiting_s + wait_until(state, fact) - fact.at > limits.limit_wait_s

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from donewhen.agents import load
 from donewhen.agents.base import Agent, AgentEvent, Finished, Launch, Outcome, Turn
+from donewhen.config.units import handed_on
+from donewhen.core import budget
 from donewhen.core.commands import RunAgent
+from donewhen.core.conditions import limits_of, seconds_left
+from donewhen.core.contract import Limits
+from donewhen.core.events import Usage
+from donewhen.core.state import LoopState
 from donewhen.drivers.run import Run, environment, tools
 from donewhen.gates.env import tool_path
-from donewhen.system import fs, proc
+from donewhen.system import clock, fs, proc
 
 LOST_TRIES = 3
 # What binds git to another repository (`git rev-parse --local-env-vars`); identity and ssh stay.
@@ -21,6 +27,8 @@ BINDS = re.compile(
     r"|NAMESPACE|GRAFT_FILE|SHALLOW_FILE|CONFIG|CONFIG_PARAMETERS|CONFIG_COUNT|CONFIG_(KEY|VALUE)_\d+"
     r"|IMPLICIT_WORK_TREE|NO_REPLACE_OBJECTS|REPLACE_REF_BASE|INTERNAL_SUPER_PREFIX)$"
 )
+OVER = "over-budget"  # a file of the attempt: it was ended for that, and is not to start again
+ENDED_BY_US = ("timeout", "crashed", "hang", "protocol")
 SAID_CAP = 400_000  # characters of commands and paths kept for "who changed this ref?"
 
 
@@ -31,53 +39,83 @@ class Acted:
     outcome: Outcome
     said: str
     tool_events: bool
-    cancelled: bool
 
 
 def act(
     run: Run,
     command: RunAgent,
-    turn: int,
-    tree: str,
+    state: LoopState,
     extra_env: Mapping[str, str],
     on_event: Callable[[AgentEvent], None],
     cancelled: Callable[[], bool],
 ) -> Acted:
     """One invocation. Idempotent by its attempt folder: a finished or living one is adopted.
 
-    `tree` is where the iteration began: a lost invocation goes back there and runs again.
+    A lost invocation goes back to the tree that the iteration began with and runs again. One that
+    is over the budget while it works is ended; what it did till then counts as its turn.
     """
     agent = load(run.plan.agents[command.rung])
     attempt = run.evidence.folder(command.iteration) / f"attempt-{command.attempt}"
-    if proc.was_cancelled(attempt):  # ended by a signal to us, and now it is to go on
+    if (
+        proc.was_cancelled(attempt) and not (attempt / OVER).exists()
+    ):  # ended by a signal to us, and now it is to go on
         put_aside(attempt)
     scratch = run.evidence.folder(command.iteration) / "scratch"
     fs.make_private_dir(scratch)
+    limits = limits_of(run.contract, state)
+    left = min(limits.iteration_s, max(1.0, seconds_left(run.contract, state, clock.now())))
     place = Turn(
         cwd=run.workspace.path / run.plan.prefix,
         prompt=run.evidence.folder(command.iteration) / "prompt.md",
-        turn=turn,
+        turn=state.invocations,
         scratch=scratch,
         run=run.id,
+        usd_left=max(0.0, limits.usd - state.spent.usd),
     )
     launch = agent.launch(place)
     request = proc.Request(
         argv=launch.argv,
         cwd=place.cwd,
-        env=_env(run, launch, extra_env),
+        env=_env(
+            run, launch, {**extra_env, **handed_on(limits, state.spent, state.completed, left)}
+        ),
         stdin=launch.stdin,
-        timeout=run.plan.limits.iteration_s,
-        silence=run.plan.limits.silence_s,
+        timeout=left,
+        silence=limits.silence_s,
         marker=f"{run.id}-{command.iteration}-{command.attempt}",
     )
     for _try in range(LOST_TRIES):
-        acted = _watched(agent, place, request, attempt, on_event, cancelled)
+        meter = Meter(limits, state.spent, attempt / OVER)
+        acted = _watched(agent, place, request, attempt, on_event, cancelled, meter)
         if acted is not None:
             return acted
         put_aside(attempt)
-        run.workspace.restore(tree)
+        run.workspace.restore(state.tree)
     detail = f"its supervising process died {LOST_TRIES} times"
-    return Acted(Outcome("crashed", detail=detail), "", agent.tool_events, False)
+    return Acted(Outcome("crashed", detail=detail), "", agent.tool_events)
+
+
+class Meter:
+    """What the invocation says it used, added to what the run has spent; `over` says what ran out."""
+
+    def __init__(self, limits: Limits, spent: Usage, mark: Path) -> None:
+        self.limits = limits
+        self.spent = spent
+        self.mark = mark
+        self.over = ""
+
+    def take(self, used: Usage) -> None:
+        total = budget.together(self.spent, used)
+        what = budget.used_up(self.limits, total)
+        if not what or self.over:
+            return
+        fs.write_atomic(self.mark, f"{what}\n".encode())
+        figures = (
+            f"${total.usd:.2f} of ${self.limits.usd:.2f}"
+            if what == "usd"
+            else f"{total.tokens} of {self.limits.tokens} tokens"
+        )
+        self.over = f"ended while it worked: the run has used {figures}"
 
 
 def put_aside(attempt: Path) -> None:
@@ -95,6 +133,7 @@ def _watched(
     attempt: Path,
     on_event: Callable[[AgentEvent], None],
     cancelled: Callable[[], bool],
+    meter: Meter,
 ) -> Acted | None:
     """None if the invocation was lost: its shim died, and nobody knows what was done."""
     parser = agent.parser(place)
@@ -104,19 +143,27 @@ def _watched(
     def heard(chunk: bytes) -> None:
         nonlocal room
         for event in parser.feed(chunk):
+            if event.usage is not None:
+                meter.take(event.usage)
+                continue
             on_event(event)
             if event.kind == "tool" and room > 0:
                 said.append("\n".join((event.text, *event.paths))[:room])
                 room -= len(said[-1])
 
-    ended = proc.run_once(request, attempt, on_stdout=heard, cancelled=cancelled)
+    ended = proc.run_once(
+        request, attempt, on_stdout=heard, cancelled=lambda: bool(meter.over) or cancelled()
+    )
     if ended.lost:
         return None
+    cut = bool(meter.over) and ended.cancelled
     outcome = parser.finish(
-        Finished(ended.code, ended.timed_out, ended.silent, ended.spawn_error),
+        Finished(ended.code, ended.timed_out or cut, ended.silent, ended.spawn_error),
         ended.stderr.tail(20_000).decode("utf-8", "replace"),
     )
-    return Acted(outcome, "\n".join(said), agent.tool_events, ended.cancelled)
+    if cut and outcome.end in ENDED_BY_US:
+        outcome = replace(outcome, end="worked", detail=meter.over)
+    return Acted(outcome, "\n".join(said), agent.tool_events)
 
 
 def _env(run: Run, launch: Launch, extra: Mapping[str, str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from donewhen.core.commands import (
     RunGates,
     WaitUntil,
 )
+from donewhen.core.conditions import seconds_left
 from donewhen.core.events import (
     AgentEnded,
     Anchored,
@@ -119,8 +120,7 @@ class Effects:
         acted = act(
             run,
             command,
-            state.invocations,
-            state.tree,
+            state,
             self.bench.sight_env(),
             self._heard,
             self.stopping,
@@ -155,11 +155,12 @@ class Effects:
         own = any(not c.where for c in guilty)
         return Tampered(clock.now(), what) if own else OutsideChange(clock.now(), what)
 
-    def _run_gates(self, command: RunGates, _state: LoopState) -> Fact:
+    def _run_gates(self, command: RunGates, state: LoopState) -> Fact:
         keyed, self._keyed = self._keyed, ""
         if self.bench.ready():
             keyed = ""
-        summary = self.bench.judge(command.iteration, command.purpose, keyed)
+        left = seconds_left(self.run.contract, state, clock.now())
+        summary = self.bench.judge(command.iteration, command.purpose, keyed, left)
         return Judged(clock.now(), command.purpose, summary)
 
     def _record(self, command: Record, state: LoopState) -> Fact:

@@ -33,7 +33,7 @@ def lines(state: LoopState, fact: Fact) -> list[str]:
             return ["measuring the baseline"]
         case Anchored():
             return ["the agent works"]
-        case AgentEnded() if fact.end != "worked":
+        case AgentEnded() if fact.end != "worked" or fact.detail:
             return [f"agent: {fact.end}{f' ({fact.detail})' if fact.detail else ''}"]
         case Judged():
             return [_judged(fact)]

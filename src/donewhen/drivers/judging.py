@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from donewhen.drivers.progress import Progress
 from donewhen.drivers.run import Run, environment, tools
 from donewhen.drivers.workspace import link_signature, provision
 from donewhen.errors import Corrupt, DonewhenError
+from donewhen.gates.base import GateDef
 from donewhen.gates.env import gate_environment
 from donewhen.judge import baseline as base_rules
 from donewhen.judge import cleanroom
@@ -39,6 +41,7 @@ from donewhen.store.layout import Layout
 from donewhen.system import fs, proc
 
 SETUP_S = 1800.0
+LAST_S = 60.0
 
 
 class Links:
@@ -74,15 +77,19 @@ class Bench:
         self.stopping = stopping
         self.links = Links(run)
         self.last = kept_verdict(run)
+        self._gates = run.plan.gates
         self._before: Baseline | None = None
         self._sight: Sight | None = None
 
-    def judge(self, iteration: int, purpose: Purpose, keyed: str = "") -> Summary:
+    def judge(
+        self, iteration: int, purpose: Purpose, keyed: str = "", left_s: float = math.inf
+    ) -> Summary:
         """Measure, keep verdict.json, and boil it down for the core.
 
         `keyed` is the tree's key if nothing has run since it was taken; the deciding verdict takes
-        its own.
+        its own. `left_s` is what the run has left.
         """
+        self._gates = within(self.run.plan.gates, purpose, left_s)
         links = self.links.signature()
         if purpose is Purpose.DECIDING:
             verdict = self._deciding(iteration)
@@ -128,7 +135,7 @@ class Bench:
         return Request(
             tree=run.workspace.path,
             checkout=self._tools(),
-            gates=run.plan.gates,
+            gates=self._gates,
             folder=fresh(run.evidence.folder(iteration) / "gates", purpose.value),
             environ=environment(run),
             keeper=run.workspace.keeper,
@@ -175,6 +182,12 @@ class Bench:
             _provider(run, request.folder),
             run.plan.prefix,
         )
+
+
+def within(gates: tuple[GateDef, ...], purpose: Purpose, left_s: float) -> tuple[GateDef, ...]:
+    """No gate longer than the run has left, but what an agent did is always given LAST_S."""
+    most = left_s if purpose is Purpose.BASELINE else max(left_s, LAST_S)
+    return tuple(replace(gate, timeout=min(gate.timeout, max(1.0, most))) for gate in gates)
 
 
 def kept_verdict(run: Run) -> Verdict | None:
@@ -242,7 +255,8 @@ def provide(run: Run, place: Path, folder: Path) -> None:
         )
         if ended.code != 0:
             said = ended.stderr.tail(500).decode("utf-8", "replace").strip()
-            raise DonewhenError(f"[workspace] setup {text!r} failed with exit {ended.code}: {said}")
+            how = f"took over {SETUP_S / 60:g} min" if ended.timed_out else f"exit {ended.code}"
+            raise DonewhenError(f"[workspace] setup {text!r} failed, {how}: {said}")
 
 
 def judge_scratch(run: Run, tree: str) -> Verdict:

@@ -13,6 +13,7 @@ from donewhen.agents import default_agent, load, parse
 from donewhen.agents.base import AgentSpec
 from donewhen.config.load import Config, find
 from donewhen.config.templates import read_own, templates
+from donewhen.config.units import ceilings, lowered
 from donewhen.core.contract import Limits, Rung
 from donewhen.drivers.plan import Plan
 from donewhen.drivers.repo import Repo
@@ -53,7 +54,7 @@ def prepare(repo: Repo, options: Options) -> Plan:
         gates=gates,
         agents=agents,
         rungs=rungs,
-        limits=_limits(options, config),
+        limits=_limits(repo, options, config),
         baseline=options.baseline or config.baseline,
         accept_no_regression=options.accept_no_regression,
         no_wait=options.no_wait,
@@ -136,8 +137,9 @@ def _ladder(
     return tuple(agents), rungs
 
 
-def _limits(options: Options, config: Config) -> Limits:
-    return replace(config.limits, **options.limits)  # type: ignore[arg-type]  # checked by units
+def _limits(repo: Repo, options: Options, config: Config) -> Limits:
+    limits = replace(config.limits, **options.limits)  # type: ignore[arg-type]  # checked by units
+    return lowered(limits, ceilings(repo.environ))
 
 
 def _frozen(repo: Repo) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from donewhen.config.units import ceilings, lowered
 from donewhen.core.events import Resumed
 from donewhen.core.reasons import FINAL
 from donewhen.core.state import LoopState
@@ -26,17 +27,19 @@ def resume(
     watch: Callable[[Progress], None],
 ) -> tuple[Run, LoopState]:
     """Go on with `run_id`. Raises Refused if another process drives it."""
+    bounds = ceilings(repo.environ)
     run = load(repo, run_id)
     state = run.state()
     cut_off = state.pending is not None  # a crash: even a final end must still be finished
     may = not state.reason or state.reason.startswith(RETRY) or limits
     if not cut_off and (state.reason in FINAL or not may or repo.inbox.closed(run_id)):
         return run, state
-    new = replace(state.limits or run.plan.limits, **limits) if limits else None  # type: ignore[arg-type]  # checked by units
+    now = state.limits or run.plan.limits
+    new = lowered(replace(now, **limits), bounds)  # type: ignore[arg-type]  # checked by units
     try:
         if not run.journal.seq:  # killed before the first record: it begins
             return run, start_run(run, watch)
-        return run, resume_run(run, Resumed(clock.now(), limits=new), watch)
+        return run, resume_run(run, Resumed(clock.now(), limits=new if new != now else None), watch)
     except Locked as error:
         raise Refused(
             f"{run_id} is already being driven by another process: {error.message}",

@@ -146,7 +146,7 @@ def _reading(gate: GateDef, ended: proc.Outcome, done: Completed) -> Reading:
 def _duration(seconds: float) -> str:
     if seconds >= 60 and seconds % 60 == 0:
         return f"{seconds / 60:g} min"
-    return f"{seconds:g} s"
+    return f"{round(seconds, 1):g} s"
 
 
 def _start_failed(gate: GateDef, done: Completed) -> bool:

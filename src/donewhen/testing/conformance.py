@@ -24,7 +24,7 @@ from typing import Any, get_args
 
 from donewhen.agents.base import Agent, AgentEvent, End, Finished, Launch, Outcome, Turn
 
-KINDS = {"say", "tool", "error", "info"}
+KINDS = {"say", "tool", "error", "info", "usage"}
 MEMORY = 40 << 20  # bytes of Python objects that a parser may hold, whatever comes
 FLOOD = 96 << 20  # bytes that it is given
 HELD = 1 << 20  # bytes that it may keep of lines it has read
@@ -244,6 +244,7 @@ def _sane(events: Sequence[AgentEvent], outcome: Outcome) -> None:
     """Everything can be written, shown and counted."""
     for event in events:
         assert event.kind in KINDS, event.kind
+        assert (event.kind == "usage") == (event.usage is not None), event
         for text in (event.text, *event.paths):
             text.encode()
     assert outcome.end in get_args(End), outcome.end
