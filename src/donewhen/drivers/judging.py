@@ -25,8 +25,8 @@ from donewhen.core.verdict import (
     Verdict,
 )
 from donewhen.drivers.progress import Progress
+from donewhen.drivers.provision import link_signature, provision
 from donewhen.drivers.run import Run, environment, tools
-from donewhen.drivers.workspace import link_signature, provision
 from donewhen.errors import Corrupt, DonewhenError
 from donewhen.gates.base import GateDef
 from donewhen.gates.env import gate_environment
@@ -34,7 +34,8 @@ from donewhen.judge import baseline as base_rules
 from donewhen.judge import cleanroom
 from donewhen.judge.baseline import Baseline
 from donewhen.judge.cache import Cache
-from donewhen.judge.judge import Request, judge
+from donewhen.judge.judge import Request, added_up, judge, unseen
+from donewhen.judge.planted import doubtful
 from donewhen.judge.sight import Sight, sight
 from donewhen.judge.summary import summary
 from donewhen.store.layout import Layout
@@ -95,6 +96,8 @@ class Bench:
             verdict = self._deciding(iteration)
         else:
             verdict = judge(replace(self._request(iteration, purpose), keyed=keyed))
+        if purpose is Purpose.BASELINE and not self.run.workspace.in_place:
+            verdict = self._seeing(verdict)
         self.links.compare(links)
         verdict = _with(verdict, self.links.findings())
         if purpose is Purpose.BASELINE:
@@ -166,6 +169,25 @@ class Bench:
                 raise Corrupt(f"{kept} is not the baseline that the journal names")
             self._before = base_rules.from_verdict(json.loads(data))
         return self._before
+
+    def _seeing(self, verdict: Verdict) -> Verdict:
+        """Green test gates that nobody can ask what they read: they must notice broken code."""
+        run, gates = self.run, self.run.plan.gates
+        doubts = doubtful(gates, verdict.gates)
+        if not doubts:
+            return verdict
+        request = self._request(0, Purpose.BASELINE)
+        room = run.repo.layout.tree(f"{run.id}-room")
+        provider = _provider(run, request.folder)
+        blind = cleanroom.unseeing(request, run.repo.git, run.base.commit, room, provider, doubts)
+        seen = tuple(
+            unseen(r, g, blind[g.name]) if g.name in blind else r
+            for g, r in zip(gates, verdict.gates, strict=True)
+        )
+        for result in seen:
+            if result.name in blind:
+                request.on_gate(result)
+        return verdict if not blind else replace(verdict, gates=seen, state=added_up(seen))
 
     def _deciding(self, iteration: int) -> Verdict:
         run = self.run

@@ -12,7 +12,8 @@ from typing import Any
 
 from donewhen.agents.base import AgentSpec
 from donewhen.core.contract import Contract, Limits, Rung, Thresholds
-from donewhen.drivers.workspace import Base, Provision
+from donewhen.drivers.provision import Provision
+from donewhen.drivers.workspace import Base
 from donewhen.errors import Corrupt
 from donewhen.gates.base import GateDef
 

@@ -16,8 +16,8 @@ from donewhen.config.templates import read_own, templates
 from donewhen.config.units import ceilings, lowered
 from donewhen.core.contract import Limits, Rung
 from donewhen.drivers.plan import Plan
+from donewhen.drivers.provision import Provision
 from donewhen.drivers.repo import Repo
-from donewhen.drivers.workspace import Provision
 from donewhen.errors import UsageError
 from donewhen.gates.base import GateDef
 from donewhen.gates.env import denied, has_module, tool_path
@@ -58,7 +58,7 @@ def prepare(repo: Repo, options: Options) -> Plan:
         baseline=options.baseline or config.baseline,
         accept_no_regression=options.accept_no_regression,
         no_wait=options.no_wait,
-        provision=Provision(config.workspace.setup, config.workspace.copy, config.workspace.link),
+        provision=_provision(repo, config),
         in_place=options.in_place or config.workspace.mode == "in-place",
         templates=templates(read_own(repo.root)),
         environ=_frozen(repo),
@@ -113,6 +113,22 @@ def select(
 def detected(repo: Repo) -> tuple[GateDef, ...]:
     """What detection alone finds, for `init`."""
     return select(_start(repo), repo.root, (), Config(), repo.environ)
+
+
+def _provision(repo: Repo, config: Config) -> Provision:
+    """As configured; without `setup`, an ignored node_modules is linked, as a .venv is used in place."""
+    said = config.workspace
+    link = list(said.link)
+    for folder in dict.fromkeys((Path(), Path(prefix_of(repo)))):
+        name = (folder / "node_modules").as_posix()
+        there = (repo.root / folder / "package.json").is_file() and (repo.root / name).is_dir()
+        if there and not said.setup and name not in (*said.copy, *link) and _ignored(repo, name):
+            link.append(name)
+    return Provision(said.setup, said.copy, tuple(link))
+
+
+def _ignored(repo: Repo, name: str) -> bool:
+    return bool(repo.git.text("check-ignore", "--", name, check=False))
 
 
 def _ladder(

@@ -6,19 +6,15 @@ and the branch donewhen/<run> move.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from donewhen.errors import ConfigError, GitError, UsageError
+from donewhen.errors import GitError, UsageError
 from donewhen.system import clock, fs
 from donewhen.system.git import Git
 from donewhen.system.treekey import TreeKeeper
-
-DROPPINGS = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"})
 
 
 @dataclass(frozen=True)
@@ -33,15 +29,6 @@ class Base:
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class Provision:
-    """What a fresh checkout gets besides the tree, by name in the configuration."""
-
-    setup: tuple[str, ...] = ()
-    copy: tuple[str, ...] = ()
-    link: tuple[str, ...] = ()
 
 
 def branch_of(run: str) -> str:
@@ -63,68 +50,6 @@ def snapshot(git: Git, keeper: TreeKeeper, run: str) -> Base:
         commit = git.commit_tree(tree, parents, f"donewhen: base of {run}\n".encode(), clock.now())
     git.update_ref(pin_of(run, "base"), commit, None)
     return Base(tree, commit, head, git.branch() or "", clean)
-
-
-def provision(source: Path, target: Path, what: Provision) -> None:
-    """Copy and link what the configuration names, from the user's checkout into a fresh one."""
-    for name in what.copy:
-        place = _inside(source, name, "copy")
-        for found in sorted(source.glob(name)) if _is_pattern(name) else [place]:
-            _copy(found, target / found.relative_to(source))
-    for name in what.link:
-        _inside(source, name, "link")
-        goal = target / name
-        if not goal.is_symlink() and not goal.exists():
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            goal.symlink_to(source / name)
-
-
-def _is_pattern(name: str) -> bool:
-    return any(c in name for c in "*?[")
-
-
-def _inside(source: Path, name: str, key: str) -> Path:
-    place = source / name
-    if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise ConfigError(
-            f"[workspace] {key}: {name!r} must be a path inside the repository",
-            hint="Edit donewhen.toml, then: donewhen doctor",
-        )
-    if not _is_pattern(name) and not place.exists():
-        raise ConfigError(
-            f"[workspace] {key}: {name!r} does not exist in {source}",
-            hint=f"Create it or remove it from [workspace] {key} in donewhen.toml.",
-        )
-    return place
-
-
-def _copy(found: Path, goal: Path) -> None:
-    goal.parent.mkdir(parents=True, exist_ok=True)
-    if found.is_dir() and not found.is_symlink():
-        shutil.copytree(found, goal, symlinks=True, dirs_exist_ok=True)
-    else:
-        shutil.copy2(found, goal, follow_symlinks=False)
-
-
-def link_signature(source: Path, links: tuple[str, ...]) -> str:
-    """A digest of path, size and mtime of everything behind the links, caches of bytecode apart."""
-    import hashlib
-
-    digest = hashlib.blake2b(digest_size=16)
-    for name in links:
-        root = source / name
-        for folder, dirs, files in os.walk(root) if root.is_dir() else [(str(source), [], [name])]:
-            dirs[:] = sorted(d for d in dirs if d not in DROPPINGS)
-            for file in sorted(files):
-                path = os.path.join(folder, file)  # noqa: PTH118  # surrogates, and speed
-                try:
-                    info = os.lstat(path)
-                except OSError:
-                    continue
-                digest.update(
-                    f"{path}\0{info.st_size}\0{info.st_mtime_ns}\n".encode(errors="surrogateescape")
-                )
-    return digest.hexdigest()
 
 
 class Workspace:

@@ -8,17 +8,19 @@ well, in a room of their own; if only the changed ones pass, a person must look.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from donewhen.core.fingerprint import digest
-from donewhen.core.verdict import Finding, GateState, Verdict
+from donewhen.core.verdict import Finding, GateState, Purpose, Verdict
 from donewhen.errors import DonewhenError
+from donewhen.gates.base import GateDef
 from donewhen.gates.env import tools_of
 from donewhen.judge.integrity import TestChange, known, test_change
 from donewhen.judge.judge import Request, judge
+from donewhen.judge.planted import plant, unmoved
 from donewhen.judge.sight import POINTERS, packages, sight
 from donewhen.judge.summary import UNCLEAR
 from donewhen.system import fs
@@ -70,13 +72,56 @@ def decide(
     return _both(found, before, change)
 
 
+def unseeing(
+    request: Request,
+    git: Git,
+    commit: str,
+    room: Path,
+    provide: Callable[[Path], None],
+    gates: Sequence[GateDef],
+) -> dict[str, str]:
+    """Gate name -> why it does not see the tree, for those that stay green with the code broken.
+
+    The code of `commit` is broken in `room` before `provide`: a build that fails has seen it.
+    """
+    delivered = _Delivered(git, "", commit, room, provide, ".")
+    broken = 0
+
+    def spoil(here: Git) -> None:
+        nonlocal broken
+        broken = plant(here)
+
+    try:
+        with _checkout(delivered, spoil):
+            if not broken:
+                return {}
+            inside = replace(
+                request,
+                tree=room,
+                folder=request.folder / "planted",
+                gates=tuple(gates),
+                purpose=Purpose.ITERATION,
+                keeper=None,
+                cache=None,
+                before=None,
+                on_gate=lambda _result: None,
+            )
+            found = judge(inside)
+    except DonewhenError:
+        return {}
+    return {g.name: unmoved(broken) for g in found.gates if g.state is GateState.PASS}
+
+
 @contextmanager
-def _checkout(delivered: _Delivered) -> Iterator[None]:
+def _checkout(
+    delivered: _Delivered, first: Callable[[Git], None] = lambda _git: None
+) -> Iterator[None]:
     git, room = delivered.git, delivered.path
     git.worktree_remove(room)
     fs.make_private_dir(room.parent)
     try:
         git.worktree_add(room, delivered.commit)
+        first(git.at(room))
         delivered.provide(room)
         yield
     finally:

@@ -185,6 +185,11 @@ def _error(gate: GateDef, why: str) -> GateResult:
     )
 
 
+def unseen(result: GateResult, gate: GateDef, why: str) -> GateResult:
+    """A green result of a gate that does not read the judged tree is an error."""
+    return replace(_error(gate, why), blind=True, seconds=result.seconds, log=result.log)
+
+
 def _unchanged(request: Request, tree: str, raw: tuple[GateResult, ...]) -> tuple[GateResult, ...]:
     """A verdict belongs to one tree: whoever changed it meanwhile did not measure it."""
     if request.keeper is None or not tree:

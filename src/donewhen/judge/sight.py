@@ -17,6 +17,7 @@ from donewhen.errors import SpawnError
 from donewhen.gates.base import GateDef
 from donewhen.gates.env import gate_environment, program_exists
 from donewhen.gates.parse import unwrapped
+from donewhen.judge import modules
 from donewhen.system import proc
 
 POINTERS = ("PYTHONPATH",)  # what `Sight.env` may set
@@ -134,14 +135,14 @@ def sight(
 ) -> Sight:
     """Look at `tree` (a checkout of ours) with the eyes of every gate."""
     place = tree / prefix
+    blind = modules.blind(tree, checkout, gates)
     if not packages(place) and not any(g.format in {"pytest", "unittest"} for g in gates):
-        return Sight()
+        return Sight({}, blind)
     by_python: dict[str, list[GateDef]] = {}
     for gate in gates:
         path = gate_environment(environ, checkout, gate.env, {})["PATH"]
         by_python.setdefault(interpreter(gate, path, tree), []).append(gate)
     parts: dict[str, None] = {}
-    blind: dict[str, str] = {}
     for python, group in by_python.items():
         if not python:
             continue
