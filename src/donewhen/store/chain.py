@@ -92,6 +92,15 @@ def _parsed(path: Path, line: bytes, number: int) -> dict[str, Any]:
     return record
 
 
+def stands(path: Path, mark: Mark, line: bytes) -> bool:
+    """Is `line`, which we wrote before `mark`, still the last one, byte by byte?"""
+    if not line or fs.size(path) != mark.end:
+        return False
+    with path.open("rb", buffering=0) as source:
+        source.seek(mark.begin)
+        return source.read(len(line) + 1) == line
+
+
 def ends_at(path: Path, mark: Mark) -> bool:
     """Cheap: is the record before `mark` still what it was? Reads that one line alone."""
     if fs.size(path) < mark.end:

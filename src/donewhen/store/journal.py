@@ -52,7 +52,9 @@ class Journal:
         self.path = path
         self.mirror = mirror
         self.mirror_error = ""
+        self._lock = path.with_suffix(".lock")
         self._mark = Mark()
+        self._line = b""  # the last one that we wrote, as it stands before the mark
         self._compared = False
 
     @property
@@ -91,7 +93,7 @@ class Journal:
         the file is not what it was or lacks what its mirror has. Neither changes what we know: who
         wants to go on from what somebody else wrote opens the journal again.
         """
-        with locks.lock(self.path.with_suffix(".lock"), wait=LOCK_WAIT_S):
+        with locks.lock(self._lock, wait=LOCK_WAIT_S):
             now = self._caught_up()
             if expected != now.seq:
                 raise Conflict(
@@ -105,6 +107,7 @@ class Journal:
             if data:
                 fs.append_fsync(self.path, data)
                 before, self._mark = self._mark, mark
+                self._line = data[mark.begin - before.end :]
                 self._copy(data, before.end)
         return self.seq
 
@@ -123,6 +126,8 @@ class Journal:
 
     def _caught_up(self) -> Mark:
         """The file still has what we know; read what came after it, put aside a torn tail."""
+        if chain.stands(self.path, self._mark, self._line):
+            return self._mark
         if not chain.ends_at(self.path, self._mark):
             raise self._corrupt(f"it does not end as it did at record {self.seq}")
         mark = self._end()
@@ -154,10 +159,10 @@ class Journal:
     def _copy(self, data: bytes, before: int) -> None:
         """Add `data` to a mirror that has `before` bytes; any other one is written whole."""
         try:
-            fs.make_private_dir(self.mirror.parent)
-            if fs.size(self.mirror) == before:
+            if before > 0 and fs.size(self.mirror) == before:
                 fs.append_fsync(self.mirror, data, durable=False)
             else:
+                fs.make_private_dir(self.mirror.parent)
                 fs.write_atomic(self.mirror, self.path.read_bytes(), durable=False)
             self.mirror_error = ""
         except StoreError as error:
@@ -165,7 +170,7 @@ class Journal:
 
     def refresh_mirror(self) -> None:
         """Write the mirror if it is missing or short; the reason why that fails is `mirror_error`."""
-        with locks.lock(self.path.with_suffix(".lock"), wait=LOCK_WAIT_S):
+        with locks.lock(self._lock, wait=LOCK_WAIT_S):
             self._mark = self._caught_up()
             self._compare(fs.size(self.mirror), self._mark.end)
             if fs.size(self.mirror) < self._mark.end:

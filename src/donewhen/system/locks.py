@@ -15,6 +15,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from donewhen.errors import Locked, StoreError
@@ -70,12 +71,16 @@ def lock(path: Path, wait: float = 0.0) -> Iterator[None]:
     fs.make_private_dir(path.parent)
     handle = _take(path, wait)
     try:
-        me = Owner(os.getpid(), start_of(os.getpid()), socket.gethostname())
-        _sign(handle, json.dumps(asdict(me)).encode())
+        _sign(handle, _signature(os.getpid()))
         yield
     finally:
         _sign(handle, b"")
         os.close(handle)
+
+
+@lru_cache(maxsize=1)  # by the process id, for one that was forked
+def _signature(pid: int) -> bytes:
+    return json.dumps(asdict(Owner(pid, start_of(pid), socket.gethostname()))).encode()
 
 
 def _sign(handle: int, content: bytes) -> None:

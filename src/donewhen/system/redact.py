@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from donewhen.system.sink import MARK, SHORTEST, Redactor, forms, redact
 
@@ -20,6 +21,7 @@ NAMES = re.compile(
 )
 
 
+@lru_cache(maxsize=4096)  # an iteration asks for the same few dozen names four times
 def is_secret(name: str) -> bool:
     """Does the name of a variable say that its value is a secret?"""
     return NAMES.search(name) is not None
