@@ -111,3 +111,17 @@ def test_not_executable(tmp_path: Path) -> None:
     path.chmod(0o644)
     with pytest.raises(UsageError, match="not executable"):
         Command(AgentSpec("command", str(path))).locate()
+
+
+def test_all_is_shown_but_of_a_flood_a_sample() -> None:
+    """Whole lines, in order, and what is not shown is counted."""
+    parser = load(AgentSpec("command", "true")).parser(Turn(Path(), Path(), 0, Path()))
+    pieces = [b"".join(b"%d-%d\n" % (n, k) for k in range(4000)) + b"begun" for n in range(5)]
+    shown = [event.text for piece in pieces for event in parser.feed(piece)]
+    assert shown[:4000] == [f"0-{k}" for k in range(4000)]
+    assert shown[4000] == "begun1-0", "a line may come in two pieces"
+    notes = [text for text in shown if "not shown" in text]
+    left_out = [int(text.split()[1]) for text in notes]
+    assert left_out == [2000, 3995, 3995]
+    assert len(shown) - len(notes) + sum(left_out) == 20_000
+    assert shown[-1] == "4-3999"

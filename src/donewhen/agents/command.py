@@ -14,6 +14,8 @@ from donewhen.agents.base import AgentEvent, AgentSpec, Finished, Launch, Outcom
 from donewhen.agents.stream import Lines, words
 from donewhen.errors import UsageError
 
+ROOM = 10_000  # lines of an invocation that are all shown
+SHOWN = 5  # lines of a piece of output that are shown beyond that
 NOT_STARTED = (126, 127)  # what a shell answers for a command that it cannot execute or find
 
 
@@ -44,8 +46,21 @@ class Plain:
 
     def __init__(self) -> None:
         self.lines = Lines(cap=1 << 16)
+        self.room = ROOM
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
+        count = chunk.count(b"\n")
+        left_out = count - max(self.room, SHOWN)
+        self.room = max(0, self.room - count)
+        if left_out <= 0:
+            return self._said(chunk)
+        # Nobody reads a flood, and showing it would take longer than the flood.
+        for _line in self.lines.feed(b"\n"):  # what was begun is left out too
+            pass
+        note = AgentEvent("say", f"[... {left_out} lines not shown, see the log ...]")
+        return [note, *self._said(chunk.split(b"\n", left_out)[-1])]
+
+    def _said(self, chunk: bytes) -> list[AgentEvent]:
         return [AgentEvent("say", text) for line in self.lines.feed(chunk) if (text := _seen(line))]
 
     def finish(self, done: Finished, stderr_tail: str) -> Outcome:

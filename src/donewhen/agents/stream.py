@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-LINE_CAP = 8 << 20
+LINE_CAP = 2 << 20  # as Python objects a line of brackets takes twenty times its length
 SHOWN = 20_000  # characters of one event's text
 
 

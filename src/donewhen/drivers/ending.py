@@ -23,6 +23,7 @@ from donewhen.drivers.workspace import branch_of
 from donewhen.store import history, ledger
 from donewhen.system import clock
 
+PATCH = 8 << 20  # bytes of diff.patch; the commits themselves are kept
 SILENT_ENDS = frozenset({"cancelled", "interrupted"})
 
 
@@ -66,7 +67,9 @@ def keep_evidence(run: Run, iteration: int, commit: str) -> None:
     """diff.patch of the iteration against the base."""
     base = run.base.commit
     run.evidence.put(
-        iteration, "diff.patch", run.repo.git.diff(base, commit) if commit != base else b""
+        iteration,
+        "diff.patch",
+        run.repo.git.diff_head(base, commit, PATCH) if commit != base else b"",
     )
 
 

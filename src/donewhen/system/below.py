@@ -7,6 +7,7 @@ which cost more than all of ours) and sys, nothing of ours.
 # No pathlib and no contextlib in a process that starts so often.
 # ruff: noqa: PTH123
 import sys
+import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,3 +122,35 @@ def cpu_ticks(pids: list[int]) -> int:
         if len(words) > 14:
             total += sum(int(word) for word in words[11:15])
     return total
+
+
+def changed(folder: bytes, since: float) -> float:
+    """When a file below `folder` was written after `since`; 0.0 if none was. Epoch seconds.
+
+    The first one found, by the kernel's own time of change, which nobody can set. Links are not
+    followed, and git's own folder is none of the tree.
+    """
+    now = time.time()
+    queue = [folder]
+    while queue:
+        try:
+            entries = list(os.scandir(queue.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                if since < (at := entry.stat(follow_symlinks=False).st_ctime) <= now:
+                    return at
+                if entry.name != b".git" and entry.is_dir(follow_symlinks=False):
+                    queue.append(entry.path)
+            except OSError:
+                pass
+    return 0.0
+
+
+def top(folder: bytes) -> bytes:
+    """The checkout that a folder is in; itself outside of git."""
+    place = folder
+    while place and not exists(place + b"/.git"):
+        place = place.rpartition(b"/")[0]
+    return place or folder

@@ -35,6 +35,10 @@ OURS = {
 }
 RACES = ("index.lock", "config.lock", "File exists", "cannot lock ref", "Unable to create")
 
+PATCH = (
+    "diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv",
+)  # fmt: skip
+
 
 class Git:
     """git in one working tree. `environ` is the user's; GIT_* of it never reaches our calls."""
@@ -196,17 +200,28 @@ class Git:
 
     def diff(self, old: str, new: str) -> bytes:
         """A patch that `git apply` takes, binary files included."""
-        return self.run(
-            "diff-tree",
-            "-p",
-            "--binary",
-            "--full-index",
-            "--no-renames",
-            "--no-ext-diff",
-            "--no-textconv",
-            old,
-            new,
-        )
+        return self.run(*PATCH, old, new)
+
+    def diff_head(self, old: str, new: str, most: int) -> bytes:
+        """The patch if it has at most `most` bytes, else its beginning and where the whole is."""
+        with subprocess.Popen(
+            ["git", *SAFE, *PATCH, old, new],
+            cwd=self.root,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        ) as patch:
+            assert patch.stdout is not None
+            data = patch.stdout.read(most + 1)
+            if len(data) > most:
+                patch.kill()
+        if len(data) > most:
+            whole = f"git diff --binary {old} {new}"
+            return data[:most] + f"\n[... left out from here on; the whole: {whole} ...]\n".encode()
+        if patch.returncode != 0:
+            raise GitError(f"git diff-tree {old} {new} failed in {self.root}")
+        return data
 
     def diffstat(self, old: str, new: str) -> str:
         return self.run("diff-tree", "--stat=100", "--no-ext-diff", old, new).decode(

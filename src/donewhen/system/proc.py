@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.errors import SpawnError, StoreError
-from donewhen.system import clock, fs, process, spawn
+from donewhen.system import clock, fs, orphans, process, spawn
 from donewhen.system.output import Follower, Output
 from donewhen.system.spawn import Request
 
@@ -198,9 +198,10 @@ def _outcome(request: Request, attempt: Path, said: bytes | None, unheard: int) 
 
 def _lost(request: Request, attempt: Path) -> Outcome:
     """The shim died: end what it left. A result that it did not live to say is nobody's word."""
-    orphans = process.end_marked(request.marker, process.read_trace(attempt / "pgid"))
+    ended = process.end_marked(request.marker, process.read_trace(attempt / "pgid"))
+    ended += orphans.end()
     (attempt / "result.json").unlink(missing_ok=True)
-    return _nothing(attempt, -9, lost=True, orphans=orphans)
+    return _nothing(attempt, -9, lost=True, orphans=ended)
 
 
 def _unstarted(attempt: Path, why: str) -> Outcome:

@@ -131,10 +131,11 @@ def child(command: Command, go: int, fault: int, out: int, err: int) -> None:
 
 
 class Silence:
-    """Nothing said, nothing started or ended, no processor used: for how long?"""
+    """Nothing said, nothing started or ended, no processor used, no file written: for how long?"""
 
-    def __init__(self, limit: float, now: float) -> None:
+    def __init__(self, limit: float, now: float, cwd: bytes) -> None:
         self.limit = limit
+        self.cwd = cwd
         self.since = now
         self.looked = now
         self.heard = False
@@ -152,6 +153,12 @@ class Silence:
         if self.heard or known != self.known or used > IDLE_SHARE * self.limit:
             self.since, self.known, self.ticks = now, known, ticks
         self.heard = False
+        if now - self.since <= self.limit:
+            return False
+        clock = time.time()
+        written = below.changed(below.top(self.cwd), clock - self.limit)
+        if written:  # walked only where all else is silent, since a tree can be large
+            self.since = now - (clock - written)
         return now - self.since > self.limit
 
 
@@ -229,7 +236,7 @@ class Shim:
         signal.set_wakeup_fd(wake_w, warn_on_full_buffer=False)
         for handle in (*self.sinks, self.fault_r, wake_r):
             poll.register(handle, select.POLLIN)
-        silence = Silence(self.command.silence, self.started)
+        silence = Silence(self.command.silence, self.started, self.command.cwd)
         shut: set[int] = set()
         self.reap()
         while self.status is None or len(shut) < len(self.sinks):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from donewhen.system import fs, process
+from donewhen.system import fs, orphans, process
 from donewhen.system.redact import is_secret
 
 # A bare package, so that the shim loads its three modules and nothing else of ours.
@@ -62,6 +62,7 @@ class Shim:
         if data:
             return False
         self.process.wait()
+        orphans.KNOWN.discard(self.process.pid)
         self.pipe.close()
         return True
 
@@ -71,8 +72,8 @@ def start(request: Request, attempt: Path, lock: int) -> Shim:
     fs.write_atomic(attempt / "request", written(request), durable=False)
     log = os.open(attempt / "shim.log", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        return Shim(
-            subprocess.Popen(
+        with orphans.STARTING:
+            started = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", SHIM, str(attempt), str(lock)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -81,7 +82,8 @@ def start(request: Request, attempt: Path, lock: int) -> Shim:
                 pass_fds=(lock,),
                 start_new_session=True,
             )
-        )
+            orphans.KNOWN.add(started.pid)
+        return Shim(started)
     except OSError as error:
         raise Unstartable(no_shim(request, error)) from error
     finally:

@@ -36,6 +36,13 @@ AGENT_MARKS = (
 )
 
 
+def at_work() -> None:
+    """This process runs agents or gates: what hid from a killed shim is to come to it."""
+    from donewhen.system import orphans
+
+    orphans.adopt()
+
+
 def print_json(value: Any) -> None:
     """One object on standard output, for scripts."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from donewhen.ui.cli.common import json_option, only_a_person, print_json
+from donewhen.ui.cli.common import at_work, json_option, only_a_person, print_json
 
 
 @click.group("inbox", invoke_without_command=True, short_help="Results and questions for you.")
@@ -78,6 +78,7 @@ def accept(id: str, how: str | None, as_json: bool) -> int:
     gets the difference in its working tree, uncommitted. On any conflict nothing changes.
     """
     only_a_person(f"inbox accept {id}")
+    at_work()
     from donewhen.drivers.accept import accept as bring
     from donewhen.drivers.repo import open_repo
 

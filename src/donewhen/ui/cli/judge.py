@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from donewhen.errors import UsageError
-from donewhen.ui.cli.common import gate_option, json_option, print_json
+from donewhen.ui.cli.common import at_work, gate_option, json_option, print_json
 
 report = click.Path(dir_okay=False, writable=True, path_type=Path)
 
@@ -44,6 +44,7 @@ def command(
     _one_of(json=as_json, github=github, explain=explain)
     for path in (sarif, junit):
         _there(path)
+    at_work()
     quiet = as_json or github
     watch = None if quiet else gate_watch
     verdict = judge_here(gates, since, watch, cached=not no_cache).to_dict()

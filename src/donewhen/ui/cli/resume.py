@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from donewhen.ui.cli.common import json_option, print_json
+from donewhen.ui.cli.common import at_work, json_option, print_json
 
 
 @click.command("resume", short_help="Go on with a run that was interrupted or has a new limit.")
@@ -29,6 +29,7 @@ def command(
     from donewhen.ui.live import watcher
     from donewhen.ui.view import result_lines, run_object
 
+    at_work()
     limits = limit_flags(
         max_iter=max_iter, budget_usd=budget_usd, budget_tokens=budget_tokens, timeout=timeout
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from donewhen.ui.cli.common import gate_option, json_option, print_json
+from donewhen.ui.cli.common import at_work, gate_option, json_option, print_json
 
 CAP = 4 << 20  # bytes of a goal file
 
@@ -73,6 +73,7 @@ def command(
     from donewhen.ui.live import countdown, say, watcher
     from donewhen.ui.view import plan_lines, result_lines, run_object
 
+    at_work()
     limits = limit_flags(
         max_iter=max_iter, budget_usd=budget_usd, budget_tokens=budget_tokens, timeout=timeout
     )
