@@ -42,6 +42,7 @@ def test_version_loads_nothing_but_the_command_line(project: Project) -> None:
         "donewhen.errors",
         "donewhen.ui",
         "donewhen.ui.cli",
+        "donewhen.ui.streams",
     }
 
 

@@ -122,7 +122,7 @@ def test_both_in_one_folder_name_both(tmp_path: Path) -> None:
         ConfigError, match=r"donewhen\.toml and \[tool\.donewhen\] in pyproject"
     ) as e:
         find(tmp_path, tmp_path)
-    assert "git rm donewhen.toml" in e.value.hint
+    assert f"rm {tmp_path}/donewhen.toml" in e.value.hint
 
 
 def test_a_pyproject_that_only_carries_the_name_is_not_ours(tmp_path: Path) -> None:

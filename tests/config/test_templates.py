@@ -29,9 +29,24 @@ def test_one_of_the_users_own_replaces_that_one(tmp_path: Path, folder: Path) ->
     assert found["nudge"] == shipped("nudge")
 
 
-def test_other_files_are_no_templates(tmp_path: Path, folder: Path) -> None:
-    (folder / "README.txt").write_text("notes")
-    assert read_own(tmp_path) == {}
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("anchor", f"mv {OWN}/anchor {OWN}/anchor.md"),
+        ("Anchor.MD", f"{OWN}/Anchor.MD"),
+        ("anchors.md", f"mv {OWN}/anchors.md {OWN}/anchor.md"),
+        ("my notes.txt", f"rm '{OWN}/my notes.txt'"),
+    ],
+)
+def test_a_file_that_would_be_ignored_is_named(
+    tmp_path: Path, folder: Path, name: str, hint: str
+) -> None:
+    (folder / name).write_text("$goal")
+    (folder / ".gitkeep").touch()
+    with pytest.raises(ConfigError, match=r"is no template .* known: anchor\.md, nudge\.md") as e:
+        read_own(tmp_path)
+    assert f"{OWN}/{name}" in e.value.message
+    assert hint in e.value.hint
 
 
 @pytest.mark.parametrize("kind", ["latin1", "folder", "dangling"])

@@ -241,7 +241,7 @@ def test_a_template_of_the_users_own() -> None:
         ("anchor", "$gates $feedback", "$goal is missing"),
         ("anchor", "$goal $gates $feedback " + "x" * TEMPLATE, "longer than"),
         ("nudge", "$goal", "unknown placeholder $goal; known: $pattern, $meaning"),
-        ("ancor", "$goal", "is no template; known: anchor, nudge"),
+        ("ancor", "$goal", "is no template and would be ignored; known: anchor.md, nudge.md"),
     ],
 )
 def test_a_broken_template_names_file_and_fault(name: str, text: str, says: str) -> None:

@@ -90,7 +90,7 @@ def _unknown(name: str) -> UnknownName:
     meant = f" Did you mean {near[0]}?" if near else ""
     return UnknownName(
         f"unknown agent {name!r}.{meant} Known: {', '.join(names)}",
-        hint='For any other program: --agent command:"./agent.sh"',
+        hint=f'Type: --agent {(near or names)[0]}, or for any program: --agent command:"./agent.sh"',
     )
 
 

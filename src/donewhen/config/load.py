@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
 
+from donewhen.config import bounded
 from donewhen.config.check import MEND, Place, checked
 from donewhen.config.model import AgentConfig, Config, Source, Workspace
 from donewhen.errors import ConfigError
 
 __all__ = ["AgentConfig", "Config", "Source", "Workspace", "find", "parse"]
 
+MOST = 4 << 20  # bytes of a configuration
 FILE, SHARED, TABLE = "donewhen.toml", "pyproject.toml", "[tool.donewhen]"
 AT = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 OURS = re.compile(r"^\s*\[+\s*tool\s*\.\s*[\"']?donewhen\b", re.MULTILINE)
@@ -44,7 +48,7 @@ def find(top: Path, place: Path) -> Config:
         if own is not None and shared is not None:
             raise ConfigError(
                 f"{folder} has {FILE} and {TABLE} in {SHARED}; only one can count",
-                hint=f"Remove one of them, e.g.: git rm {FILE}",
+                hint=f"Remove one of them, e.g.: rm {shlex.quote(str(folder / FILE))}",
             )
         if own is not None:
             return parse(own, str(folder / FILE))
@@ -86,29 +90,31 @@ def _toml(text: str, name: str) -> dict[str, Any]:
 
 def _read(path: Path) -> str | None:
     """Text with any line ends, with or without a byte order mark; None if there is no file."""
-    if not path.exists() and not path.is_symlink():
+    if not os.path.lexists(path):
         return None
     try:
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        return bounded.read(path, MOST).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{path}: not UTF-8 (byte {error.start})",
-            hint=f"Save it as UTF-8, e.g.: iconv -f latin1 -t utf-8 {path.name}",
+            hint=f"Save it as UTF-8, e.g.: iconv -f latin1 -t utf-8 {shlex.quote(path.name)}",
         ) from error
-    except OSError as error:
+    except bounded.Unreadable as error:
         raise ConfigError(
-            f"{path}: cannot be read: {error.strerror}", hint=f"Type: ls -l {path}"
+            f"{path}: cannot be read: {error}", hint=f"Type: ls -l {shlex.quote(str(path))}"
         ) from error
 
 
 def _shared(path: Path) -> str | None:
     """The text of a pyproject.toml that speaks to us. A broken one that does not is not ours."""
-    if not path.is_file():
-        return None
-    if b"donewhen" not in path.read_bytes():
+    try:
+        if b"donewhen" not in bounded.read(path, MOST):
+            return None
+    except bounded.Unreadable:  # its own tools will say so
         return None
     text = _read(path)
-    assert text is not None
+    if text is None:
+        return None
     if OURS.search(text):
         return text
     try:

@@ -14,10 +14,10 @@ from donewhen.config.values import (
     Read,
     all_inside,
     codes,
-    command,
     commands,
     duration,
     flag,
+    gate_command,
     inside,
     names,
     number,
@@ -120,7 +120,7 @@ WORKSPACE = (
     Option("link", all_inside, "[]", "ignored folders linked into it (shared with yours)"),
 )
 GATE = (
-    Option("run", command, '"pytest -q"', 'the command; "sh: ..." for a shell'),
+    Option("run", gate_command, '"pytest -q"', 'the command; "sh: ..." for a shell'),
     Option(
         "format",
         one_of("pytest", "unittest", "junit", "exit"),

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
 
-from donewhen.config import units
+from donewhen.config import shell, units
 
 Read = Callable[[Any], Any]
 
@@ -28,6 +28,20 @@ def command(value: Any) -> str:
             shlex.split(line)
         except ValueError as error:
             raise ValueError(f'cannot be split ({error}); for a shell write "sh: ..."') from error
+    return line
+
+
+def gate_command(value: Any) -> str:
+    """A command line that is started without a shell, or `sh: ...` for one."""
+    line = command(value)
+    if line.startswith("sh:"):
+        return line
+    if bare := shell.shell_only(line):
+        raise ValueError(
+            f'holds {bare}, which only a shell acts on; write "sh: ..." or put it in single quotes'
+        )
+    if shell.assigns(line):
+        raise ValueError('begins with a variable; write "env NAME=VALUE ..." or "sh: ..."')
     return line
 
 

@@ -106,7 +106,7 @@ def _times(template: Template, word: str) -> int:
 
 def _broken(name: str, what: str) -> ConfigError:
     file = f".donewhen/prompts/{name}.md"
-    return ConfigError(f"{file}: {what}", hint=f"Mend it, or remove it: git rm {file}")
+    return ConfigError(f"{file}: {what}", hint=f"Mend it, or remove it: rm {file}")
 
 
 def _fill(name: str, templates: Mapping[str, str], values: Mapping[str, str]) -> str:
@@ -119,6 +119,7 @@ def _fill(name: str, templates: Mapping[str, str], values: Mapping[str, str]) ->
 
 def goal_text(goal: str, file: str) -> str:
     """The goal verbatim; of a very long one the head, and where all of it is."""
+    goal = goal.removeprefix("\ufeff")  # a byte order mark is no word
     if _size(goal) <= GOAL:
         return goal
     rest = f"\n\nThat is only its beginning. The whole goal is in {file}: read that file first."

@@ -59,8 +59,9 @@ def _judged(fact: Judged) -> str:
 
 def title(run: Run, iteration: int) -> str:
     """The commit message of an iteration: the goal's first line, then where it comes from."""
-    first = run.plan.goal.strip().splitlines()[0][:72]
-    return f"{first}\n\ndonewhen run {run.id}, iteration {iteration}\n"
+    first = run.plan.goal.removeprefix("\ufeff").strip().splitlines()[0][:72]
+    text = first.encode("utf-8", "backslashreplace").decode("utf-8")  # a goal may be any bytes
+    return f"{text}\n\ndonewhen run {run.id}, iteration {iteration}\n"
 
 
 def keep_evidence(run: Run, iteration: int, commit: str) -> None:

@@ -271,7 +271,11 @@ def provide(run: Run, place: Path, folder: Path) -> None:
     for number, text in enumerate(what.setup, 1):
         ended = proc.run_once(
             proc.Request(
-                ("sh", "-c", text), place, env, f"{run.id}-setup-{number}", timeout=SETUP_S
+                ("sh", "-c", text.removeprefix("sh:")),
+                place,
+                env,
+                f"{run.id}-setup-{number}",
+                timeout=SETUP_S,
             ),
             fresh(folder, str(number)),
         )

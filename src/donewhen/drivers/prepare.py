@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 
 from donewhen.agents import default_agent, load, parse
@@ -18,10 +19,11 @@ from donewhen.core.contract import Limits, Rung
 from donewhen.drivers.plan import Plan
 from donewhen.drivers.provision import Provision
 from donewhen.drivers.repo import Repo
-from donewhen.errors import UsageError
+from donewhen.errors import ConfigError, UnknownName, UsageError
 from donewhen.gates.base import GateDef
-from donewhen.gates.env import denied, has_module, tool_path
-from donewhen.gates.parse import from_config
+from donewhen.gates.detect import detect
+from donewhen.gates.env import denied, has_module, program_exists, tool_path
+from donewhen.gates.parse import from_config, parse_flag
 from donewhen.gates.select import select_gates
 from donewhen.system.redact import is_secret
 
@@ -70,7 +72,7 @@ def _goal(goal: str) -> None:
         raise UsageError(
             "the goal holds a NUL byte", hint='Type it anew: donewhen run "make the tests pass"'
         )
-    if not goal.strip():
+    if not goal.removeprefix("\ufeff").strip():
         raise UsageError("the goal is empty", hint='Type: donewhen run "make the tests pass"')
 
 
@@ -106,8 +108,33 @@ def select(
 ) -> tuple[GateDef, ...]:
     """The gates of a folder, whether or not git knows it."""
     path = tool_path(root, environ)
-    configured = [from_config(name, values) for name, values in config.gates.items()]
+    try:
+        configured = [from_config(name, values) for name, values in config.gates.items()]
+    except UsageError as error:
+        raise ConfigError(f"{config.source}: {error.message}", hint=error.hint) from error
+    _known(place, flags, configured, path)
     return select_gates(place, flags, configured, lambda name: has_module(path, name))
+
+
+def _known(place: Path, flags: Sequence[str], configured: Sequence[GateDef], path: str) -> None:
+    """A `--gate` of one word must be a program. What a gate is called is no command.
+
+    With more words it is a command that cannot start, which is for the baseline to say.
+    """
+    for flag in flags:
+        gate = parse_flag(flag)
+        (word, *more) = gate.argv
+        if more or "/" in word or program_exists(word, path):
+            continue
+        names = [g.name for g in configured or detect(place, lambda name: has_module(path, name))]
+        near = get_close_matches(word, names, n=1)
+        raise UnknownName(
+            f"--gate {flag!r}: there is no program {word} on PATH, and a gate is named by its "
+            f"command. Gates known here: {', '.join(names) or 'none'}",
+            hint=f"Without --gate {near[0]} is used. Else type: --gate '{word}=COMMAND'"
+            if near
+            else f"Type: --gate '{word}=COMMAND', e.g. --gate '{word}=pytest -q'",
+        )
 
 
 def detected(repo: Repo) -> tuple[GateDef, ...]:
@@ -135,10 +162,15 @@ def _ladder(
     repo: Repo, options: Options, config: Config, gates: Sequence[GateDef]
 ) -> tuple[tuple[AgentSpec, ...], tuple[Rung, ...]]:
     commands = tuple(g.command for g in gates)
-    specs = [(parse(text), 2) for text in options.agents]
+    specs = [(parse(text, repo.cwd), 2) for text in options.agents]
+    home = Path(config.source).parent  # what a file names is relative to it
+    named = "" if specs or not config.agents else f"{config.source}: [[agents]]: "
     if not specs:
         specs = [
-            (replace(parse(a.use), permissions=a.permissions, env=a.env, auth=a.auth), a.after)
+            (
+                replace(parse(a.use, home), permissions=a.permissions, env=a.env, auth=a.auth),
+                a.after,
+            )
             for a in config.agents
         ]
     if not specs:
@@ -147,7 +179,10 @@ def _ladder(
     for spec, _after in specs:
         full = options.full_access or spec.permissions == "full"
         agent = replace(spec, permissions="full" if full else "edit", gate_commands=commands)
-        load(agent).locate()
+        try:
+            load(agent).locate()
+        except UsageError as error:
+            raise type(error)(f"{named}{error.message}", hint=error.hint) from error
         agents.append(agent)
     rungs = tuple(Rung(a.label, after) for a, (_s, after) in zip(agents, specs, strict=True))
     return tuple(agents), rungs

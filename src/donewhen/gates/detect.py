@@ -17,12 +17,14 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from donewhen.config import bounded
 from donewhen.gates.base import GateDef
 from donewhen.gates.parse import from_command
 
 Has = Callable[[str], bool]
 TEST_FOLDERS = ("tests", "test")
 MOST_FILES, MOST_FOLDERS, DEEPEST = 50, 400, 6
+MOST = 4 << 20  # bytes of a file that is read whole
 HEAD = 64 << 10  # bytes of a file that are looked at
 SKIPPED = frozenset({
     "node_modules", "venv", "env", "__pycache__", "build", "dist", "target", "vendor", "site-packages",
@@ -188,6 +190,9 @@ def _looked_into(folder: Path) -> bool:
 
 
 def _text(path: Path) -> str:
+    """The beginning of a file, "" for what is none."""
+    if not path.is_file():  # opening a pipe would wait for ever
+        return ""
     try:
         with path.open("rb") as source:
             return source.read(HEAD).decode("utf-8-sig", "replace").replace("\r\n", "\n")
@@ -195,17 +200,24 @@ def _text(path: Path) -> str:
         return ""
 
 
+def _whole(path: Path) -> str:
+    try:
+        return bounded.read(path, MOST).decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    except bounded.Unreadable:
+        return ""
+
+
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n"))
-    except (OSError, tomllib.TOMLDecodeError):
+        return tomllib.loads(_whole(path))
+    except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        return _table(json.loads(path.read_bytes().decode("utf-8-sig", "replace")))
-    except (OSError, ValueError, RecursionError):
+        return _table(json.loads(_whole(path)))
+    except (ValueError, RecursionError):
         return {}
 
 

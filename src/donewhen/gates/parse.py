@@ -15,10 +15,10 @@ from difflib import get_close_matches
 from pathlib import PurePath, PurePosixPath
 from typing import Any
 
-from donewhen.config import units
+from donewhen.config import shell, units
 from donewhen.errors import UsageError
 from donewhen.gates.base import GateDef
-from donewhen.gates.command import ASSIGNMENT, program_at, program_of, swallowed, unwrapped
+from donewhen.gates.command import program_at, program_of, swallowed, unwrapped
 
 __all__ = [
     "adapter_of", "from_command", "from_config", "from_dict", "is_addition", "parse_flag",
@@ -26,6 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
+NUMBER_FIRST = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[\d.]*\s+\S")
 NAMED = re.compile(rf"({NAME.pattern})=(?=\S)(.*)", re.S)
 KINDS = {"pytest": "test", "unittest": "test", "junit": "test"}
 LINTERS = {
@@ -58,10 +59,15 @@ class _Origin:
 
     what: str
     show: str  # a format with one place for a command
+    flag: str | None = None  # what stands before the command in a `--gate`: "+", "NAME="
 
     def error(self, why: str, *better: str) -> UsageError:
-        shown = " or ".join(self.show.format(text) for text in better)
+        shown = " or ".join(self.show.format(self._typed(text)) for text in better)
         return UsageError(f"{self.what} {why}", hint=f"Type: {shown}")
+
+    def _typed(self, text: str) -> str:
+        """As it must be typed: a flag is quoted for the user's shell."""
+        return text if self.flag is None else shlex.quote(f"{self.flag}{text}")
 
 
 def is_addition(flag: str) -> bool:
@@ -72,26 +78,34 @@ def is_addition(flag: str) -> bool:
 def parse_flag(flag: str) -> GateDef:
     """One `--gate`. Raises UsageError naming the flag and what to type instead."""
     text = flag.strip().removeprefix("+").strip()
-    origin = _Origin(f"--gate {flag!r}", "--gate '{}'")
-    name = ""
+    name, added = "", "+" if is_addition(flag) else ""
     if (match := NAMED.fullmatch(text)) and not _assigns(text):
         name, text = match[1], match[2].strip()
+    origin = _Origin(f"--gate {flag!r}", "--gate {}", f"{added}{name and f'{name}='}")
     if _assigns(text):
-        prefix = f"{name}=" if name else ""
         variable, _, rest = text.partition("=")
+        named = not name and _known_program(rest)
         raise origin.error(
             "begins with a variable, which only a shell would set",
-            f"{prefix}env {text}",
-            f"{prefix}sh: {text}",
-            *([] if name else [f"{variable.lower()}={rest}"]),
+            f"env {text}",
+            f"sh: {text}",
+            *([f"{variable.lower()}={rest}"] if named else []),
         )
     return _gate(text, name, "flag", origin)
 
 
 def _assigns(text: str) -> bool:
-    """`FOO=1 pytest`: variables are written in upper case, and a command follows."""
-    head = text.split(None, 1)
-    return len(head) > 1 and bool(ASSIGNMENT.match(head[0])) and head[0].split("=", 1)[0].isupper()
+    """`FOO=1 pytest`, and `foo=1 pytest`: a gate called foo could not run a program called 1."""
+    return shell.assigns(text) or NUMBER_FIRST.match(text) is not None
+
+
+def _known_program(text: str) -> bool:
+    """Would this be a gate's command, so that what stands before it is the gate's name?"""
+    try:
+        argv = shlex.split(text)
+    except ValueError:
+        return False
+    return adapter_of(argv) != "exit" or program_of(argv) in LINTERS
 
 
 def from_command(text: str, *, name: str = "", source: str, flag: str = "") -> GateDef:
@@ -183,6 +197,12 @@ def _split(text: str, origin: _Origin) -> tuple[str, ...]:
         raise origin.error("holds a NUL byte", "pytest -q")
     if text.startswith("sh:"):
         return _script(text[3:].strip(), origin)
+    if bare := shell.shell_only(text):
+        _script(text, origin)  # a better word on a pipe that hides every failure
+        raise origin.error(
+            f"holds {bare}, which only a shell acts on (in single quotes it is just text)",
+            f"sh: {text}",
+        )
     try:
         argv = tuple(shlex.split(text))
     except ValueError as error:

@@ -46,17 +46,25 @@ QUIET = {"PYTHONDONTWRITEBYTECODE": "1"}  # nothing of ours in the judged tree
 
 def prepare(gate: GateDef, reports: Path) -> Invocation:
     report = reports / "report.xml"
-    ours = _arguments(report, reports / "cache")
+    ours, env = _arguments(str(report), str(reports / "cache"))
     at = program_at(gate.argv)
     if at < 0 or Path(gate.argv[at]).name not in {"pytest", "py.test"}:
         # Behind a script, make or tox there is no other way to reach it.
-        return Invocation(gate.argv, {**QUIET, "PYTEST_ADDOPTS": shlex.join(ours)}, report)
+        return Invocation(gate.argv, {**env, "PYTEST_ADDOPTS": shlex.join(ours)}, report)
     end = gate.argv.index("--", at) if "--" in gate.argv[at:] else len(gate.argv)
-    return Invocation((*gate.argv[:end], *ours, *gate.argv[end:]), QUIET, report)
+    return Invocation((*gate.argv[:end], *ours, *gate.argv[end:]), env, report)
 
 
-def _arguments(report: Path, cache: Path) -> tuple[str, ...]:
-    return (
+def _arguments(report: str, cache: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Our options, and the environment that they need.
+
+    pytest expands $NAME in both paths; what a name stands for it leaves as it is.
+    """
+    env = dict(QUIET)
+    if "$" in report:
+        env |= {"DONEWHEN_REPORT": report, "DONEWHEN_CACHE": cache}
+        report, cache = "$DONEWHEN_REPORT", "$DONEWHEN_CACHE"
+    options = (
         f"--junitxml={report}",
         "--junitprefix=",  # it would stand before the class names that ids are made of
         *("-o", "junit_family=xunit1"),  # with file and line of each test
@@ -65,6 +73,7 @@ def _arguments(report: Path, cache: Path) -> tuple[str, ...]:
         # `cache_dir` in a strict configuration are usage errors.
         *("-o", f"cache_dir={cache}"),
     )
+    return options, env
 
 
 def only(gate: GateDef, tests: Sequence[str], tree: Path) -> GateDef | None:

@@ -24,7 +24,7 @@ MARK = {"pass": "✓", "fail": "✗", "error": "!"}
 
 def short(text: str, width: int = 72) -> str:
     """The first line, cut to `width` characters."""
-    line = " ".join(text.split())
+    line = " ".join(text.removeprefix("\ufeff").split())
     return line if len(line) <= width else line[: width - 1] + "…"
 
 

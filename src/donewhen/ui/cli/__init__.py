@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import NoReturn, TextIO
+from typing import NoReturn
 
 import click
 
 from donewhen import __version__
 from donewhen.errors import DonewhenError
+from donewhen.ui import streams
 
 # name -> (module, one line of help); the first six are shown by `donewhen --help`, the rest below.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -28,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("resume", "Go on with a run that was interrupted or has a new limit."),
 }
 FIRST = 6
+VERDICTS = (["judge"], ["run"], ["resume"])  # their exit code is the result, printed or not
 
 
 class Commands(click.Group):
@@ -85,16 +87,20 @@ def cli(ctx: click.Context) -> None:
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a locale that cannot show a glyph must not stop a run
-            stream.reconfigure(errors="backslashreplace")
-    sys.exit(_guarded(argv))
+    words = sys.argv[1:] if argv is None else argv
+    out = streams.wrap()
+    code = _guarded(words)
+    if out is not None and out.fault:
+        _complain(f"standard output could not be written: {out.fault}", code)
+        code = code or int(words[:1] not in VERDICTS)
+    sys.exit(code)
 
 
-def _guarded(argv: list[str] | None) -> int:
+def _guarded(words: list[str]) -> int:
     try:
-        code = cli.main(args=argv, prog_name="donewhen", standalone_mode=False)
-        _flush()
+        code = cli.main(args=words, prog_name="donewhen", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except DonewhenError as error:
         return _complain(str(error), error.exit_code)
     except click.UsageError as error:
@@ -105,24 +111,11 @@ def _guarded(argv: list[str] | None) -> int:
     except (KeyboardInterrupt, click.Abort):
         return 130
     except BrokenPipeError:
-        _drop(sys.stdout)
+        streams.drop(sys.stdout)
         return 141
     except Exception as error:  # noqa: BLE001  # the last border: say it, keep the trace, exit 3
         return _internal(error)
     return int(code or 0)
-
-
-def _flush() -> None:
-    if sys.stdout is not None and not sys.stdout.closed:
-        sys.stdout.flush()
-
-
-def _drop(stream: TextIO) -> None:
-    """Point a stream that nobody reads at nothing, so that the interpreter ends quietly."""
-    import os
-
-    with open(os.devnull, "w") as nothing:  # noqa: PTH123
-        os.dup2(nothing.fileno(), stream.fileno())
 
 
 def _complain(text: str, code: int) -> int:
@@ -136,11 +129,13 @@ def _internal(error: Exception) -> int:
     import traceback
 
     trace = "".join(traceback.format_exception(error))
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="donewhen-crash-", suffix=".log", delete=False, encoding="utf-8"
-    ) as log:
-        log.write(trace)
     last = trace.strip().splitlines()[-1]
-    return _complain(
-        f"internal error: {last}\n  Nothing of yours was touched. The trace is in {log.name}", 3
-    )
+    try:
+        with tempfile.NamedTemporaryFile(
+            "wb", prefix="donewhen-crash-", suffix=".log", delete=False
+        ) as log:
+            log.write(trace.encode("utf-8", "backslashreplace"))
+        where = f"The trace is in {log.name}"
+    except OSError as full:
+        where = f"The trace could not be kept ({full.strerror}):\n{trace}"
+    return _complain(f"internal error: {last}\n  Nothing of yours was touched. {where}", 3)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
-from pathlib import Path
+from typing import TextIO
 
 import click
 
+from donewhen.config import bounded
+from donewhen.errors import UsageError
 from donewhen.ui.cli.common import at_work, gate_option, json_option, print_json
 
 CAP = 4 << 20  # bytes of a goal file
@@ -94,7 +98,7 @@ def command(
     )
     for line in plan_lines(plan):
         say(line)
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
+    if not yes and _isatty(sys.stdin) and _isatty(sys.stderr):
         countdown(3)
     run = start(repo, plan)
     with watcher(run.id) as watch:
@@ -108,6 +112,10 @@ def command(
     return int(ended["exit"])
 
 
+def _isatty(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
+
+
 def _goal(goal: str | None, file: str | None) -> str:
     if goal is not None and file is not None:
         raise click.UsageError("give the goal as words or with -f, not both")
@@ -115,19 +123,38 @@ def _goal(goal: str | None, file: str | None) -> str:
         return _read(file)
     if goal is None:
         raise click.UsageError('no goal. Type: donewhen run "make the tests pass", or -f FILE')
+    return _words(goal)
+
+
+def _words(goal: str) -> str:
+    """The goal as UTF-8 whatever the locale is; bytes that are none stay as surrogates."""
+    try:
+        goal.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(goal).decode("utf-8", "surrogateescape")
     return goal
 
 
 def _read(file: str) -> str:
     try:
-        data = sys.stdin.buffer.read(CAP + 1) if file == "-" else Path(file).read_bytes()
-    except OSError as error:
-        raise click.UsageError(f"cannot read the goal file {file!r}: {error.strerror}") from error
-    if len(data) > CAP:
-        raise click.UsageError(f"the goal file {file!r} is over 4 MiB; name a shorter one")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise click.UsageError(
-            f"the goal file {file!r} is not UTF-8 (byte {error.start}). Save it as UTF-8."
+        data = _stdin() if file == "-" else bounded.read(file, CAP, pipes=True)
+        return data.decode("utf-8")
+    except bounded.Unreadable as error:
+        raise UsageError(
+            f"the goal file {file!r} cannot be read: {error}",
+            hint='Type: donewhen run -f goal.md, or donewhen run "make the tests pass"',
         ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"the goal file {file!r} is not UTF-8 (byte {error.start})",
+            hint=f"Save it as UTF-8, e.g.: iconv -f latin1 -t utf-8 {shlex.quote(file)}",
+        ) from error
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise bounded.Unreadable("Standard input is closed")
+    data = sys.stdin.buffer.read(CAP + 1)
+    if len(data) > CAP:
+        raise bounded.Unreadable(f"Is over {CAP >> 20} MiB")
+    return data
