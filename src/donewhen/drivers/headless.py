@@ -25,9 +25,9 @@ def start_run(run: Run, watch: Watcher = silent) -> LoopState:
     return _driven(run, fresh_state(), RunStarted(clock.now(), run.id, run.base.tree), watch)
 
 
-def resume_run(run: Run, resumed: Resumed, watch: Watcher = silent) -> LoopState:
-    """Drive a run on from its journal."""
-    return _driven(run, run.state(), resumed, watch)
+def resume_run(run: Run, state: LoopState, resumed: Resumed, watch: Watcher = silent) -> LoopState:
+    """Drive a run on from `state`, which its journal adds up to."""
+    return _driven(run, state, resumed, watch)
 
 
 def _driven(run: Run, state: LoopState, fact: Fact, watch: Watcher) -> LoopState:

@@ -39,7 +39,9 @@ def resume(
     try:
         if not run.journal.seq:  # killed before the first record: it begins
             return run, start_run(run, watch)
-        return run, resume_run(run, Resumed(clock.now(), limits=new if new != now else None), watch)
+        return run, resume_run(
+            run, state, Resumed(clock.now(), limits=new if new != now else None), watch
+        )
     except Locked as error:
         raise Refused(
             f"{run_id} is already being driven by another process: {error.message}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -37,6 +37,8 @@ class Run:
     journal: Journal
     evidence: Evidence
     workspace: Workspace
+    _commits: dict[int, str] = field(default_factory=dict, init=False)
+    _read: str = field(default="", init=False)  # the journal's head when they were read
 
     @cached_property
     def no_push(self) -> dict[str, str]:
@@ -64,15 +66,20 @@ class Run:
 
     def recorded(self, iteration: int) -> str:
         """The commit that the journal names for an iteration; refs can be moved by anybody."""
-        commit, at = "", 0
+        if self._read != self.journal.head:
+            self._commits, self._read = self._recorded(), self.journal.head
+        if iteration not in self._commits:
+            raise Corrupt(f"the journal of {self.id} records no commit for iteration {iteration}")
+        return self._commits[iteration]
+
+    def _recorded(self) -> dict[int, str]:
+        found, at = {}, 0
         for record in self.journal.records():
             if record["kind"] == "intent" and record["type"] == "Record":
                 at = record["data"]["iteration"]
-            elif record["type"] == "Recorded" and at == iteration:
-                commit = record["data"]["commit"]
-        if not commit:
-            raise Corrupt(f"the journal of {self.id} records no commit for iteration {iteration}")
-        return str(commit)
+            elif record["type"] == "Recorded":
+                found[at] = str(record["data"]["commit"])
+        return found
 
     def restore_journal(self) -> None:
         """Put journal and contract back as the mirror has them. Raises Corrupt if it has not."""
