@@ -63,10 +63,12 @@ def test_junit(odd: Project, tmp_path: Path) -> None:
 
 
 def test_junit_of_a_gate_that_cannot_measure(project: Project, tmp_path: Path) -> None:
-    flags = ("--junit", str(tmp_path / "a.xml"), "--gate", "no-such-program")
+    flags = ("--junit", str(tmp_path / "a.xml"), "--gate", "sh: no-such-program")
     project.donewhen("judge", *flags).expect(3)
     (suite,) = ElementTree.parse(tmp_path / "a.xml").getroot()
-    assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
+    assert suite.get("errors") == "1"
+    (error,) = suite.iter("error")
+    assert "no-such-program: not found" in error.get("message", "")
 
 
 def test_github_annotations_cannot_be_broken_by_what_a_test_says(odd: Project) -> None:
