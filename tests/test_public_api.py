@@ -84,3 +84,21 @@ def test_misuse_raises_with_a_hint(project: Project) -> None:
     assert caught.value.hint
     with pytest.raises(DonewhenError):
         Loop("x", repo=project.root, agent="command:true", limits=Limits(max_iterations=0)).run()
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(wall_s=0.0),
+        Limits(wall_s=-1.0),
+        Limits(iteration_s=float("inf")),
+        Limits(silence_s=float("nan")),
+        Limits(usd=-1.0),
+        Limits(tokens=-5),
+        Limits(tokens=True),
+    ],
+)
+def test_limits_that_are_none_start_nothing(project: Project, limits: Limits) -> None:
+    with pytest.raises(DonewhenError, match="must be a number"):
+        Loop("x", repo=project.root, agent="command:true", limits=limits).run()
+    assert not (project.root / ".git/donewhen").exists()

@@ -134,3 +134,24 @@ def test_a_prompt_of_two_hundred_kilobytes_goes_by_standard_input(
             "run", "-f", str(goal), "--agent", "claude", "--yes", "--json", **claude_cli(server.url)
         )
     assert ran.expect(0).json()["reason"] == "gates-passed"
+
+
+ADDS = "def add(a, b):\n    return 0\n"
+
+
+@pytest.mark.parametrize(
+    ("flag", "reason", "figure"),
+    [
+        ("--budget-tokens=300", "budget:tokens", "tokens"),
+        ("--budget-usd=0.0001", "budget:usd", "usd"),
+    ],
+)
+def test_a_budget_ends_the_client_in_the_middle_of_its_turn(
+    project: Project, claude_cli: Cli, flag: str, reason: str, figure: str
+) -> None:
+    """A model that would go on for ever: a hundred answers are there, a few are asked for."""
+    steps = [edit({"src/calc/__init__.py": ADDS}), *[bash("git status")] * 100]
+    result, server = driven(project, claude_cli, steps, flag)
+    assert (result["reason"], result["exit"], result["iterations"]) == (reason, 1, 1)
+    assert result["usage"][figure] >= float(flag.partition("=")[2])
+    assert len(server.requests) < 50

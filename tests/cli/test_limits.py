@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,10 +172,36 @@ def test_work_that_is_green_when_the_budget_ends_it_is_not_thrown_away(
     assert (result["reason"], result["usage"]["tokens"]) == ("gates-passed", 1000)
 
 
+@pytest.mark.row("VB27", kills="donewhen.core.budget:ran_out")
 def test_no_agent_starts_on_a_budget_that_is_used_up(project: Project, script: Script) -> None:
     turns = script({"end": "auth", "usage": {"tokens": 1000}}, after="repeat")
     result = ends(project, turns, "budget:tokens", "--budget-tokens=900")
     assert len(of_type(project, result["run"], "AgentEnded")) == 1
+
+
+def test_a_runner_that_was_killed_finds_its_agent_and_still_ends_it_at_the_budget(
+    project: Project, script: Script
+) -> None:
+    """The agent goes over the budget while nobody listens; whoever comes back reads it all."""
+    turn = {**WRONG, "usage": {"tokens": 1000}, "sleep": LONG}
+    command = ["run", GOAL, "--agent", f"scripted:{script(turn)}", "--yes"]
+    kill = "import os, sys; os.kill(int(sys.argv[1]), 9)"
+    with subprocess.Popen(
+        [sys.executable, "-m", "donewhen", *command],
+        cwd=project.root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as runner:
+        runs = project.root / ".git/donewhen/runs"
+        deadline = time.monotonic() + 60
+        while not list(runs.glob("*/iterations/1/attempt-1/pgid")):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        subprocess.run([sys.executable, "-c", kill, str(runner.pid)], check=True)
+    (run,) = (path.name for path in runs.iterdir())
+    ended = project.donewhen("resume", run, "--budget-tokens", "900", "--json").expect(1).json()
+    assert (ended["reason"], ended["usage"]["tokens"]) == ("budget:tokens", 1000)
+    assert len(list(runs.glob("*/iterations/1/attempt-*"))) == 1
 
 
 def test_a_larger_budget_goes_on_where_it_ended(project: Project, script: Script) -> None:
@@ -203,6 +232,46 @@ def test_the_time_of_the_run_ends_a_gate_at_work(project: Project, script: Scrip
     assert result["iterations"] == 0
     base = project.root / f".git/donewhen/runs/{result['run']}/iterations/0/verdict.json"
     assert "timed out after" in base.read_text()
+
+
+def test_the_time_of_the_run_ends_a_set_up_and_resume_does_it_again(
+    project: Project, script: Script, tmp_path: Path
+) -> None:
+    """The first time it hangs. A checkout that was set up by half is not worked in."""
+    mark = tmp_path / "once"
+    setup = f"test -e {mark} && touch set-up || {{ touch {mark}; sleep {LONG}; }}"
+    project.write(
+        {
+            "donewhen.toml": f"version = 1\n[workspace]\nsetup = ['{setup}']\n",
+            "tests/test_set_up.py": "import os\ndef test_set_up():\n    assert os.path.exists('set-up')\n",
+            ".gitignore": "__pycache__/\nset-up\n",
+        }
+    )
+    project.commit()
+    run = ends(project, script({"write": FIX}), "budget:wall", "--timeout", "2s")["run"]
+    assert "timed out after" in project.donewhen("why", run).expect(0).out
+    went_on = project.donewhen("resume", run, "--timeout", "1h", "--json").expect(0).json()
+    assert went_on["reason"] == "gates-passed"
+
+
+def test_cancel_does_not_wait_for_a_set_up(project: Project, script: Script) -> None:
+    project.write({"donewhen.toml": f"version = 1\n[workspace]\nsetup = ['sleep {LONG}']\n"})
+    project.commit()
+    command = ["run", GOAL, "--agent", f"scripted:{script({})}", "--yes", "--json"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "donewhen", *command],
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not list(project.root.glob(".git/donewhen/runs/*/setup/*/pgid")):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        project.donewhen("cancel").expect(0)
+        out, _err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b'"cancelled"' in out
 
 
 def test_waiting_for_a_usage_limit_is_no_time_of_the_run(project: Project, script: Script) -> None:

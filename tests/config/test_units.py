@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from donewhen.config import units
 from donewhen.config.units import FLAGS, iterations, limit_flags, money, seconds, tokens, whole
+from donewhen.core.contract import Limits
+from donewhen.core.events import Usage
 from donewhen.errors import UsageError
 from donewhen.ui.view import duration
 
@@ -112,3 +115,33 @@ def test_a_bad_flag_is_named_and_an_example_is_given(name: str) -> None:
         limit_flags(**{name: "oops"})
     assert caught.value.hint == f"Type: {flag} {example}"
     assert read(example)
+
+
+def test_bounds_are_read_from_their_variables_and_only_lower() -> None:
+    bounds = units.ceilings({"DONEWHEN_MAX_ITER": "08", "DONEWHEN_BUDGET_USD": "2.5", "OTHER": "x"})
+    assert bounds == {"max_iterations": 8, "usd": 2.5}
+    assert units.lowered(Limits(), bounds) == Limits(max_iterations=8, usd=2.5)
+    lower = Limits(max_iterations=3, usd=1.0)
+    assert units.lowered(lower, bounds) == lower
+    assert units.lowered(lower, {}) == lower
+
+
+@given(
+    st.integers(1, 1000),
+    st.floats(0, 1e6),
+    st.integers(0, 10**9),
+    st.floats(0, 2e6),
+    st.integers(0, 2 * 10**9),
+    st.floats(0.001, 1e6),
+)
+def test_what_is_handed_on_can_be_read_and_is_never_more_than_is_left(
+    iterations: int, usd: float, tokens: int, used_usd: float, used: int, left_s: float
+) -> None:
+    limits = Limits(max_iterations=iterations, usd=usd, tokens=tokens)
+    handed = units.handed_on(limits, Usage(used_usd, used), iterations - 1, left_s)
+    bounds = units.ceilings(handed)
+    assert bounds["max_iterations"] == 1
+    assert bounds["wall_s"] <= max(1.0, left_s)
+    assert ("usd" in bounds, "tokens" in bounds) == (usd > 0, tokens > 0)
+    assert bounds.get("usd", 0) <= max(0.000002, usd - used_usd + 0.000001)
+    assert bounds.get("tokens", 0) <= max(1, tokens - used)

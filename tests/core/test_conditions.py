@@ -54,6 +54,7 @@ LEADS: dict[tuple[Phase, Condition], set[Phase]] = {
     (P.WAITING, C.WAITED): {P.ACT},
     (P.WAITING, C.BUDGET): {P.STOPPED},
     (P.JUDGE, C.BASELINE_MEASURED): {P.ANCHOR},
+    (P.JUDGE, C.BUDGET): {P.STOPPED},
     (P.JUDGE, C.GATE_UNUSABLE): {P.STOPPED},
     (P.JUDGE, C.RED): {P.RECORD},
     (P.JUDGE, C.UNPROVEN): {P.RECORD},
@@ -172,6 +173,7 @@ class Walk:
                 Interrupted(now, 2),
                 Outside(now, "x"),
                 Failed(now, "x"),
+                Failed(now + 1e6, "x"),  # over the time of the run, where it has one
             ]
         return self.dice.choice(facts)
 

@@ -171,6 +171,8 @@ def meaning(contract: Contract, state: LoopState, fact: Fact) -> Condition:
             return Condition.TAMPERED
         case Outside():
             return Condition.OUTSIDE
+        case Failed() if over_budget(contract, state, fact.at) == "wall":
+            return Condition.BUDGET  # a set-up that the time of the run cut off, for one
         case Failed():
             return Condition.FAILED
         case Cancelled():  # it may cross with the run's own end

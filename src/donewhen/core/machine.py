@@ -204,7 +204,7 @@ def _cap_again(c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
 
 
 def _budget(c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
-    return _stop(s, f"budget:{over_budget(c, s, f.at)}")
+    return _stop(s, f"budget:{over_budget(c, s, f.at)}", getattr(f, "what", ""))
 
 
 def _unusable(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command]:
@@ -266,6 +266,7 @@ TABLE: dict[tuple[Phase, Condition], tuple[Phase | None, Make]] = {
     (P.ANCHOR, C.PROMPT_READY): (P.ACT, _run_agent),
     (P.ANCHOR, C.BUDGET): (P.STOPPED, _budget),
     (P.JUDGE, C.BASELINE_MEASURED): (P.ANCHOR, _anchor),
+    (P.JUDGE, C.BUDGET): (P.STOPPED, _budget),
     (P.JUDGE, C.GATE_UNUSABLE): (P.STOPPED, _unusable),
     (P.ACT, C.AGENT_WORKED): (P.JUDGE, _judge),
     (P.ACT, C.AGENT_WORKED_WITHOUT_GATES): (P.RECORD, _record("needs-human:no-gate")),

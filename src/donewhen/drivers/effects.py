@@ -85,7 +85,7 @@ class Effects:
         except Exception as error:
             if ends:
                 raise
-            return Failed(clock.now(), f"{type(error).__name__}: {error}"[:2000])
+            return self._stop() or Failed(clock.now(), f"{type(error).__name__}: {error}"[:2000])
         return fact if ends else self._stop() or fact
 
     def show(self, state: LoopState, fact: Fact) -> None:
@@ -157,9 +157,9 @@ class Effects:
 
     def _run_gates(self, command: RunGates, state: LoopState) -> Fact:
         keyed, self._keyed = self._keyed, ""
-        if self.bench.ready():
-            keyed = ""
         left = seconds_left(self.run.contract, state, clock.now())
+        if self.bench.ready(left):
+            keyed = ""
         summary = self.bench.judge(command.iteration, command.purpose, keyed, left)
         return Judged(clock.now(), command.purpose, summary)
 

@@ -110,13 +110,20 @@ class Bench:
         """What gates and agent need in their environment to see the run's own tree."""
         return self._seen().env
 
-    def ready(self) -> bool:
+    def ready(self, left_s: float = math.inf) -> bool:
         """The worktree, with what the configuration puts into it; True if it had to be made."""
         run = self.run
-        if not run.workspace.create():
-            return False
-        provide(run, run.workspace.path, run.dir / "setup")
-        return True
+        begun = run.dir / "set-up-begun"  # a checkout whose set-up was cut off is made anew
+        if not run.workspace.in_place:
+            if begun.exists():
+                run.repo.git.worktree_remove(run.workspace.path)
+            elif not run.workspace.path.exists():
+                begun.touch(mode=0o600)
+        made = run.workspace.create()
+        if made:
+            provide(run, run.workspace.path, run.dir / "setup", left_s, self.stopping)
+        begun.unlink(missing_ok=True)
+        return made
 
     def _seen(self) -> Sight:
         if self._sight is None:
@@ -201,7 +208,7 @@ class Bench:
             tree,
             commit,
             room,
-            _provider(run, request.folder),
+            _provider(run, request.folder, self.stopping),
             run.plan.prefix,
         )
 
@@ -259,12 +266,21 @@ def fresh(folder: Path, name: str) -> Path:
     return folder / f"{name}-{number}"
 
 
-def _provider(run: Run, folder: Path) -> Callable[[Path], None]:
-    return lambda place: provide(run, place, folder / "setup")
+def _provider(
+    run: Run, folder: Path, cancelled: Callable[[], bool] | None = None
+) -> Callable[[Path], None]:
+    return lambda place: provide(run, place, folder / "setup", cancelled=cancelled)
 
 
-def provide(run: Run, place: Path, folder: Path) -> None:
+def provide(
+    run: Run,
+    place: Path,
+    folder: Path,
+    left_s: float = math.inf,
+    cancelled: Callable[[], bool] | None = None,
+) -> None:
     """`copy` and `link`, then `setup`, in a fresh checkout. Raises DonewhenError if setup fails."""
+    most = min(SETUP_S, max(1.0, left_s))
     what = run.plan.provision
     provision(run.plan.checkout, place, what)
     env = gate_environment(environment(run), run.plan.checkout, (), {})
@@ -275,13 +291,14 @@ def provide(run: Run, place: Path, folder: Path) -> None:
                 place,
                 env,
                 f"{run.id}-setup-{number}",
-                timeout=SETUP_S,
+                timeout=most,
             ),
             fresh(folder, str(number)),
+            cancelled=cancelled,
         )
         if ended.code != 0:
             said = ended.stderr.tail(500).decode("utf-8", "replace").strip()
-            how = f"took over {SETUP_S / 60:g} min" if ended.timed_out else f"exit {ended.code}"
+            how = f"timed out after {most:.0f} s" if ended.timed_out else f"exit {ended.code}"
             raise DonewhenError(f"[workspace] setup {text!r} failed, {how}: {said}")
 
 
