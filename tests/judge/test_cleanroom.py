@@ -95,7 +95,7 @@ def test_the_gates_of_the_room_cannot_push_either(bench: Make) -> None:
         {"tests/test_calc.py": TEST.replace("assert add(2, 3) == 5", "add(2, 3)")},
         {"tests/test_calc.py": TEST.replace("== 5", "== -1")},
         {"tests/test_calc.py": TEST.split("def test_zero")[1].join(["from calc import add\n\n\ndef test_zero", ""])},
-        {"conftest.py": "def pytest_collection_modifyitems(items):\n    del items[0]\n"},
+        {"conftest.py": "collect_ignore = ['tests/test_calc.py']\n", "tests/test_more.py": "def test_more(): pass\n"},
         {"pytest.ini": "[pytest]\npythonpath = src\naddopts = -k zero\n"},
         {"pyproject.toml": CALC["pyproject.toml"] + 'addopts = "-k zero"\n'},
     ],
@@ -109,11 +109,24 @@ def test_weakened_tests_do_not_pass(bench: Make, files: dict[str, str]) -> None:
     verdict = made.decide()
     assert verdict.state is FAIL
     assert {f.rule for f in verdict.integrity} == {"test-change"}
-    assert [f.path for f in verdict.integrity] == list(files)
+    assert [f.path for f in verdict.integrity] == list(files)[:1]  # a new test is no suspicion
     told = summary(verdict)
     assert told.unclear_tests
     assert told.integrity
     assert len(told.fingerprints) == 1
+
+
+def test_a_runner_that_drops_a_test_is_found_by_tests_of_our_own(bench: Make) -> None:
+    made = bench(CALC)
+    made.baseline()
+    made.project.write(
+        {"conftest.py": "def pytest_collection_modifyitems(items):\n    del items[0]\n"}
+    )
+    assert made.judge().state is PASS
+    verdict = made.decide()
+    assert verdict.state is FAIL
+    assert [f.rule for f in verdict.integrity] == ["canary"]
+    assert summary(verdict).integrity
 
 
 def test_a_deleted_test_file_still_counts(bench: Make) -> None:

@@ -33,3 +33,12 @@ def only(gate: GateDef, tests: Sequence[str], tree: Path) -> GateDef | None:
     module = load(gate.format)
     narrowed: GateDef | None = module.only(gate, tests, tree) if hasattr(module, "only") else None
     return narrowed
+
+
+def picked(gate: GateDef, names: Sequence[str], files: Sequence[str], tree: Path) -> GateDef | None:
+    """The gate collecting all that it collects, and `files`, but running tests of these names."""
+    module = load(gate.format)
+    if not hasattr(module, "picked"):
+        return None
+    chosen: GateDef | None = module.picked(gate, names, files, tree)
+    return chosen

@@ -87,13 +87,32 @@ def only(gate: GateDef, tests: Sequence[str], tree: Path) -> GateDef | None:
         return None
     if not all("::" in one and (tree / one.partition("::")[0]).is_file() for one in ids):
         return None
-    words = list(gate.argv[: at + 1])
-    for before, word in zip(gate.argv[at:], gate.argv[at + 1 :], strict=False):
-        collects = (tree / gate.cwd / word.partition("::")[0]).exists() and word != "--"
-        if word.startswith("-") or before in VALUED or not collects:
-            words.append(word)
+    words = [w for w, collects in _words(gate, at, tree) if not collects]
     names = [os.path.relpath(tree / one, tree / gate.cwd) for one in ids]
-    return replace(gate, argv=(*words, *names))
+    return replace(gate, argv=(*gate.argv[: at + 1], *words, *names))
+
+
+def picked(gate: GateDef, names: Sequence[str], files: Sequence[str], tree: Path) -> GateDef | None:
+    """Everything is collected, `files` too where the command names paths; `names` are run."""
+    at = program_at(gate.argv)
+    if at < 0 or Path(gate.argv[at]).name not in {"pytest", "py.test"}:
+        return None
+    words = _words(gate, at, tree)
+    named = any(collects for _word, collects in words)
+    paths = [os.path.relpath(tree / file, tree / gate.cwd) for file in files] if named else []
+    kept = [word for word, _collects in words]
+    return replace(
+        gate, argv=(*gate.argv[: at + 1], "-k", " or ".join(names), "--maxfail=0", *kept, *paths)
+    )
+
+
+def _words(gate: GateDef, at: int, tree: Path) -> list[tuple[str, bool]]:
+    """The words after the program, each with: is it a path to collect?"""
+    found = []
+    for before, word in zip(gate.argv[at:], gate.argv[at + 1 :], strict=False):
+        there = (tree / gate.cwd / word.partition("::")[0]).exists()
+        found.append((word, there and not word.startswith("-") and before not in VALUED))
+    return found
 
 
 def read(gate: GateDef, done: Completed) -> Reading:

@@ -31,6 +31,12 @@ def only(gate: GateDef, tests: Sequence[str], _tree: Path) -> GateDef:
     return replace(gate, argv=(*gate.argv, *words))
 
 
+def picked(gate: GateDef, names: Sequence[str], _files: Sequence[str], _tree: Path) -> GateDef:
+    """Everything is loaded; tests of these names are run."""
+    words = [word for name in names for word in ("-k", name)]
+    return replace(gate, argv=(*gate.argv, *words))
+
+
 def read(gate: GateDef, done: Completed) -> Reading:
     try:
         report = junitxml.parse(done.report)

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import SystemRandom
 
 from donewhen.core.fingerprint import digest
 from donewhen.core.verdict import Finding, GateState, Purpose, Verdict
 from donewhen.errors import DonewhenError
 from donewhen.gates.base import GateDef
 from donewhen.gates.env import tools_of
+from donewhen.judge import canary
 from donewhen.judge.integrity import TestChange, known, test_change
-from donewhen.judge.judge import Request, judge
+from donewhen.judge.judge import Request, judge, run_one
 from donewhen.judge.planted import plant, unmoved
 from donewhen.judge.sight import POINTERS, packages, sight
 from donewhen.judge.summary import UNCLEAR
@@ -59,8 +61,12 @@ def decide(
     with _checkout(delivered):
         keeper = TreeKeeper(git.at(room), request.folder / "changed-index")
         _same(delivered, keeper)
-        found = _judged(request, delivered, keeper, "changed")
+        inside = _inside(request, delivered, keeper, "changed")
+        found = replace(judge(inside), tree=tree)
+        found, lies = _watched(found, inside)
         names = packages(room / prefix)
+    if lies:
+        found = _unless_before(found, lies, request, delivered)
     own = known(request.gates, request.before, names, prefix)
     change = test_change(git, request.base, tree, own) if request.base else TestChange()
     if not change or found.state is not GateState.PASS:
@@ -68,7 +74,7 @@ def decide(
     with _checkout(delivered):
         keeper = TreeKeeper(git.at(room), request.folder / "base-tests-index")
         _restore(keeper.git, request.base, change, room)
-        before = _judged(request, delivered, keeper, "base-tests")
+        before = judge(_inside(request, delivered, keeper, "base-tests"))
     return _both(found, before, change)
 
 
@@ -154,15 +160,51 @@ def _as_delivered(here: Git, delivered: _Delivered, path: str) -> bool:
     return raw == here.text("rev-parse", f"{delivered.tree}:{path}", check=False)
 
 
-def _judged(request: Request, delivered: _Delivered, keeper: TreeKeeper, name: str) -> Verdict:
-    """The gates in the room as it is now, with eyes of their own."""
+def _watched(found: Verdict, inside: Request) -> tuple[Verdict, list[Finding]]:
+    """(the verdict with notes, lies of its runners), after tests of our own ran among the others."""
+    if found.state is not GateState.PASS:
+        return found, []
+    goal = [t for was in (inside.before or {}).values() for t in sorted(was.failed)]
+    lies, notes = canary.watch(
+        inside.gates,
+        found.gates,
+        goal,
+        inside.tree,
+        lambda gate: run_one(inside, gate),
+        SystemRandom(),
+    )
+    return replace(found, notes=(*found.notes, *notes)), lies
+
+
+def _unless_before(
+    found: Verdict, lies: list[Finding], request: Request, delivered: _Delivered
+) -> Verdict:
+    """What the runner of the base does as well is the project's own way, and no lie of the agent's."""
+    message = b"donewhen: the base, for its test runner\n"
+    commit = delivered.git.commit_tree(request.base, [delivered.commit], message)
+    base = replace(delivered, commit=commit, tree=request.base)
+    with _checkout(base):
+        keeper = TreeKeeper(delivered.git.at(base.path), request.folder / "base-index")
+        inside = _inside(request, base, keeper, "base")
+        _same_found, before = _watched(found, inside)
+    known_lies = {f.fingerprint for f in before}
+    new = [f for f in lies if f.fingerprint not in known_lies]
+    old = [f"{f.message}; so it does on the base" for f in lies if f.fingerprint in known_lies]
+    state = GateState.FAIL if new else found.state
+    return replace(
+        found, state=state, integrity=(*found.integrity, *new), notes=(*found.notes, *old)
+    )
+
+
+def _inside(request: Request, delivered: _Delivered, keeper: TreeKeeper, name: str) -> Request:
+    """The request for the room as it is now, with eyes of its own."""
     room = delivered.path
     # What was delivered is judged, it does not judge: only an environment of `setup` counts.
     carried = keeper.git.text("rev-parse", "--verify", "-q", f"{delivered.tree}:.venv", check=False)
     tools = tools_of(room, request.checkout) if request.built and not carried else request.checkout
     seen = sight(room, tools, request.gates, request.environ, delivered.prefix)
     kept = {k: v for k, v in request.extra_env.items() if k not in POINTERS}
-    inside = replace(
+    return replace(
         request,
         tree=room,
         checkout=tools,
@@ -173,7 +215,6 @@ def _judged(request: Request, delivered: _Delivered, keeper: TreeKeeper, name: s
         own=True,
         notes=(MEASURED, *seen.notes),
     )
-    return replace(judge(inside), tree=delivered.tree)
 
 
 def _restore(here: Git, base: str, change: TestChange, room: Path) -> None:

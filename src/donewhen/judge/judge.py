@@ -151,21 +151,22 @@ def _one(request: Request, gate: GateDef) -> GateResult:
         result = _error(gate, why)
         result = replace(result, blind=True)
     else:
-        result = _run(request, gate)
+        result = run_one(request, gate)
         result = settled(
             gate,
             result,
             (request.before or {}).get(gate.name),
             request.purpose,
             request.tree,
-            lambda again: _run(request, again),
+            lambda again: run_one(request, again),
             clock.stamp(clock.now())[:10],
         )
     request.on_gate(result)
     return result
 
 
-def _run(request: Request, gate: GateDef) -> GateResult:
+def run_one(request: Request, gate: GateDef) -> GateResult:
+    """One gate's process and its report, nothing settled yet."""
     return run_gate(
         gate,
         request.tree,
