@@ -572,7 +572,7 @@ def test_a_goal_from_a_file_and_a_very_long_one(
 
 def test_the_banner_has_at_most_eight_lines(project: Project, script: Script) -> None:
     err = project.run(GOAL, script({"write": FIX})).expect(0).err
-    banner = err.split("[0]")[0].strip().splitlines()
+    banner = err.split("[base]")[0].strip().splitlines()
     assert len(banner) <= 8
     for word in ("goal", "base", "where", "gates", "done", "caps", "agent"):
         assert any(line.startswith(word) for line in banner)

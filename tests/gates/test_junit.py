@@ -114,14 +114,14 @@ READ = {
     "pass": (GOOD, 0, GateState.PASS, "1 test passed"),
     "fail": (suite("<testcase name='a'><failure/></testcase>"), 1, GateState.FAIL, "1 failed of 1"),
     "contradiction": (
-        suite("<testcase name='a'><failure/></testcase>"), 0, GateState.ERROR, "has 1 failures"),
+        suite("<testcase name='a'><failure/></testcase>"), 0, GateState.ERROR, "has 1 failure"),
     "no test failed": (GOOD, 2, GateState.ERROR, "exit 2, but no test failed"),
     "nothing": (suite(""), 0, GateState.ERROR, "no tests ran"),
     "all skipped": (
-        suite("<testcase name='a'><skipped/></testcase>"), 0, GateState.ERROR, "all 1 test skipped"),
+        suite("<testcase name='a'><skipped/></testcase>"), 0, GateState.ERROR, "the only test was skipped"),
     "googletest's disabled": (
         suite("<testcase name='a' status='notrun' result='suppressed'/>"), 0, GateState.ERROR,
-        "all 1 test skipped"),
+        "the only test was skipped"),
     "a suite that could not start": (
         suite("<error message='no database'/><testcase name='a'/>"), 1, GateState.FAIL, "1 failed"),
     "claims a failure that it does not show": (

@@ -63,13 +63,13 @@ STATES: dict[str, tuple[dict[str, str], str, GateState, str]] = {
         {"test_a.py": IMPORT + "@pytest.mark.skip\ndef test_a(): pass\n"},
         "",
         GateState.ERROR,
-        "all 1 test skipped",
+        "the only test was skipped",
     ),
     "a whole module skipped": (
         {"test_a.py": IMPORT + "pytest.skip('no', allow_module_level=True)\n"},
         "",
         GateState.ERROR,
-        "all 1 test skipped",
+        "the only test was skipped",
     ),
     "expected failure": (
         {"test_a.py": IMPORT + "@pytest.mark.xfail\ndef test_a(): assert 0\n"},
@@ -81,7 +81,7 @@ STATES: dict[str, tuple[dict[str, str], str, GateState, str]] = {
         {"test_a.py": IMPORT + "@pytest.mark.xfail(run=False)\ndef test_a(): assert 0\n"},
         "",
         GateState.ERROR,
-        "all 1 test skipped",
+        "the only test was skipped",
     ),
     "strict expected failure that passes": (
         {"test_a.py": IMPORT + "@pytest.mark.xfail(strict=True)\ndef test_a(): pass\n"},
@@ -130,7 +130,7 @@ STATES: dict[str, tuple[dict[str, str], str, GateState, str]] = {
         },
         "",
         GateState.ERROR,
-        "exit 0, but the report has 1 failures",
+        "exit 0, but the report has 1 failure",
     ),
     "the exit code says no tests": (
         {

@@ -57,6 +57,7 @@ class Claude:
     """`claude[:MODEL]`."""
 
     tool_events = True
+    login = "To log in type `claude`, then /login there; or set ANTHROPIC_API_KEY"
 
     def __init__(self, spec: AgentSpec) -> None:
         self.spec = spec

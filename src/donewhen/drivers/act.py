@@ -163,7 +163,18 @@ def _watched(
     )
     if cut and outcome.end in ENDED_BY_US:
         outcome = replace(outcome, end="worked", detail=meter.over)
-    return Acted(outcome, "\n".join(said), agent.tool_events)
+    return Acted(_told(outcome, agent), "\n".join(said), agent.tool_events)
+
+
+def _told(outcome: Outcome, agent: Agent) -> Outcome:
+    """With what a person needs who reads it: until when, or how to log in."""
+    also = ""
+    if outcome.end == "limited" and outcome.until:
+        also = f"until {clock.stamp(outcome.until)}"
+    elif outcome.end == "auth":
+        also = getattr(agent, "login", "")
+    detail = ". ".join(part.rstrip(".") for part in (outcome.detail, also) if part)
+    return replace(outcome, detail=detail)
 
 
 def _env(run: Run, launch: Launch, extra: Mapping[str, str]) -> dict[str, str]:

@@ -21,8 +21,17 @@ KINDS = {
 }
 
 
-def prompt(run: Run, command: Anchor, state: LoopState, verdict: Verdict | None) -> str:
-    """The prompt of the iteration, bounded, never with a previous agent's own reasoning."""
+def prompt(
+    run: Run,
+    command: Anchor,
+    state: LoopState,
+    verdict: Verdict | None,
+    previous: Verdict | None = None,
+) -> str:
+    """The prompt of the iteration, bounded, never with a previous agent's own reasoning.
+
+    `verdict` is the last one, `previous` that of the iteration before it: what is new is new since.
+    """
     plan = run.plan
     place = run.workspace.path / plan.prefix
     goal_file = run.evidence.run_dir / "goal.md"
@@ -36,7 +45,7 @@ def prompt(run: Run, command: Anchor, state: LoopState, verdict: Verdict | None)
             max_iterations=(state.limits or plan.limits).max_iterations,
             rung=run.plan.agents[command.rung].label,
             diffstat=_diffstat(run, state),
-            feedback=feedback(verdict) if verdict else "",
+            feedback=feedback(verdict, previous) if verdict else "",
             tried=state.tried,
             notes=notes(place),
             guidance=state.guidance,

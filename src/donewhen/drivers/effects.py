@@ -36,7 +36,7 @@ from donewhen.core.events import Outside as OutsideChange
 from donewhen.core.state import LoopState
 from donewhen.drivers import anchoring, ending, outside
 from donewhen.drivers.act import act
-from donewhen.drivers.judging import Bench
+from donewhen.drivers.judging import Bench, kept_verdict
 from donewhen.drivers.progress import Progress
 from donewhen.drivers.run import Run
 from donewhen.errors import Corrupt
@@ -91,7 +91,7 @@ class Effects:
     def show(self, state: LoopState, fact: Fact) -> None:
         """Tell the watcher what the fact meant."""
         for text in ending.lines(state, fact):
-            self.watch(Progress("phase", text, state.iteration))
+            self.watch(Progress("phase", text, ending.belongs_to(state, fact)))
 
     def stopping(self) -> bool:
         """Has a signal or a person's cancel asked to end?"""
@@ -108,7 +108,9 @@ class Effects:
 
     def _anchor(self, command: Anchor, state: LoopState) -> Fact:
         self.bench.ready()
-        prompt = anchoring.prompt(self.run, command, state, self.bench.last)
+        prompt = anchoring.prompt(
+            self.run, command, state, self.bench.last, kept_verdict(self.run, command.iteration - 1)
+        )
         return Anchored(
             clock.now(), self.run.evidence.put(command.iteration, "prompt.md", prompt.encode())
         )

@@ -43,6 +43,12 @@ def lines(state: LoopState, fact: Fact) -> list[str]:
     return []
 
 
+def belongs_to(state: LoopState, fact: Fact) -> int:
+    """The iteration that a fact is part of; the baseline is none (0)."""
+    baseline = isinstance(fact, Judged) and fact.purpose is Purpose.BASELINE
+    return 0 if baseline else state.iteration
+
+
 WHAT = {
     Purpose.BASELINE: "baseline",
     Purpose.ITERATION: "verdict",

@@ -219,9 +219,11 @@ def within(gates: tuple[GateDef, ...], purpose: Purpose, left_s: float) -> tuple
     return tuple(replace(gate, timeout=min(gate.timeout, max(1.0, most))) for gate in gates)
 
 
-def kept_verdict(run: Run) -> Verdict | None:
-    """The newest verdict on disk, for what the next prompt says; None in a fresh run."""
-    folders = [p for p in (run.dir / "iterations").glob("*") if p.name.isdigit()]
+def kept_verdict(run: Run, below: float = math.inf) -> Verdict | None:
+    """The newest verdict on disk of an iteration below `below` (0 is the baseline), None for none."""
+    folders = [
+        p for p in (run.dir / "iterations").glob("*") if p.name.isdigit() and int(p.name) < below
+    ]
     for folder in sorted(folders, key=lambda p: -int(p.name)):
         try:
             kept = json.loads((folder / "verdict.json").read_bytes())

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from donewhen.config.load import find
@@ -50,19 +51,34 @@ def _with_git(
     cached: bool,
 ) -> Verdict:
     gates = _some(gates_for(repo, flags))
-    return judge(
-        Request(
-            tree=repo.root,
-            checkout=repo.root,
-            gates=gates,
-            folder=folder,
-            environ=repo.environ,
-            keeper=TreeKeeper(repo.git, folder / "index"),
-            base=base_of(repo.git, since),
-            marker=f"judge-{os.getpid()}",
-            cache=cache_of(repo.layout) if cached else None,
-            on_gate=watch or (lambda _result: None),
+    return _told(
+        judge(
+            Request(
+                tree=repo.root,
+                checkout=repo.root,
+                gates=gates,
+                folder=folder,
+                environ=repo.environ,
+                keeper=TreeKeeper(repo.git, folder / "index"),
+                base=base_of(repo.git, since),
+                marker=f"judge-{os.getpid()}",
+                cache=cache_of(repo.layout) if cached else None,
+                on_gate=watch or (lambda _result: None),
+            )
         )
+    )
+
+
+NOBODY = "no gate is required, so nothing decides: set required = true on one of them"
+
+
+def _told(verdict: Verdict) -> Verdict:
+    """What a person must know: why nothing was decided. The logs go with the judge's folder."""
+    notes = verdict.notes
+    if not any(gate.required for gate in verdict.gates):
+        notes = (*notes, NOBODY)
+    return replace(
+        verdict, gates=tuple(replace(gate, log="") for gate in verdict.gates), notes=notes
     )
 
 
@@ -85,16 +101,18 @@ def _without_git(
 ) -> Verdict:
     environ = dict(os.environ)
     gates = _some(select(here, here, flags, find(here, here), environ))
-    return judge(
-        Request(
-            tree=here,
-            checkout=here,
-            gates=gates,
-            folder=folder,
-            environ=environ,
-            marker=f"judge-{os.getpid()}",
-            notes=("no git here: integrity is off, and the verdict belongs to no tree",),
-            on_gate=watch or (lambda _result: None),
+    return _told(
+        judge(
+            Request(
+                tree=here,
+                checkout=here,
+                gates=gates,
+                folder=folder,
+                environ=environ,
+                marker=f"judge-{os.getpid()}",
+                notes=("no git here: integrity is off, and the verdict belongs to no tree",),
+                on_gate=watch or (lambda _result: None),
+            )
         )
     )
 

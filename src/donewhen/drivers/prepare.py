@@ -48,6 +48,12 @@ def prepare(repo: Repo, options: Options) -> Plan:
     _goal(options.goal)
     config = find(repo.root, _start(repo))
     gates = gates_for(repo, options.gates, config)
+    if gates and not any(gate.required for gate in gates):
+        raise ConfigError(
+            f"{config.source}: no gate is required ({', '.join(g.name for g in gates)}), so nothing "
+            "would decide",
+            hint="Set required = true on one of them, then type: donewhen doctor",
+        )
     agents, rungs = _ladder(repo, options, config, gates)
     return Plan(
         goal=options.goal,

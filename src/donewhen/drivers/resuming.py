@@ -13,6 +13,7 @@ from donewhen.drivers.headless import resume_run, start_run
 from donewhen.drivers.progress import Progress
 from donewhen.drivers.repo import Repo
 from donewhen.drivers.run import Run, load
+from donewhen.drivers.staying import check_caps, staying
 from donewhen.errors import Locked, Refused
 from donewhen.system import clock
 
@@ -33,7 +34,9 @@ def resume(
     cut_off = state.pending is not None  # a crash: even a final end must still be finished
     may = not state.reason or state.reason.startswith(RETRY) or limits
     if not cut_off and (state.reason in FINAL or not may or repo.inbox.closed(run_id)):
+        watch(Progress("note", staying(repo, run, state), state.iteration))
         return run, state
+    check_caps(state, limits)
     now = state.limits or run.plan.limits
     new = lowered(replace(now, **limits), bounds)  # type: ignore[arg-type]  # checked by units
     try:

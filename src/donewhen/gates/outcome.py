@@ -23,7 +23,7 @@ def outcome(gate: GateDef, done: Completed, report: Report) -> Reading:
     if report.unfinished:
         return failing(reading, f"{ended(done.code)}, a test began and never ended", done)
     if failed and passing:
-        why = f"{ended(done.code)}, but the report has {failed} failures"
+        why = f"{ended(done.code)}, but the report has {failed} failure{'s' * (failed != 1)}"
         return replace(reading, state=GateState.ERROR, why=why)
     if done.code < 0:
         return failing(reading, f"{ended(done.code)} after its report", done)
@@ -100,10 +100,14 @@ def said(done: Completed) -> str:
 
 def nothing_ran(gate: GateDef, counts: Counts) -> Reading:
     """No tests, or all skipped: its own state with an explicit policy."""
-    why = f"all {plural(counts.skipped)} skipped" if counts.skipped else "no tests ran"
+    why = _skipped(counts.skipped) if counts.skipped else "no tests ran"
     if gate.empty == "pass":
         return Reading(GateState.PASS, f'{why} (empty = "pass")', counts, weak=True)
     return Reading(GateState.ERROR, why, counts)
+
+
+def _skipped(count: int) -> str:
+    return f"all {count} tests skipped" if count > 1 else "the only test was skipped"
 
 
 def plural(count: int) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from donewhen.core.fingerprint import error_fp
 from donewhen.core.verdict import Finding, GateResult, GateState
 from donewhen.errors import SpawnError
-from donewhen.gates import load
+from donewhen.gates import load, unfit
 from donewhen.gates.base import Completed, GateDef, Reading
 from donewhen.gates.env import gate_environment, program_exists
 from donewhen.gates.findings import ended as ended_as
@@ -79,6 +79,8 @@ def run_gate(
         tree=tree,
     )
     reading = _reading(gate, ended, done)
+    if why := unfit.explanation(gate, done, env["PATH"]):
+        reading = replace(reading, state=GateState.ERROR, why=why)
     read = _read_from(done)
     _keep(start.report, secrets(env))
     return replace(
@@ -87,7 +89,7 @@ def run_gate(
         log=str(folder / "stdout.0"),
         program=program_exists(start.argv[0], env["PATH"]),
         read=read,
-        start_failed=_start_failed(gate, done),
+        start_failed=unfit.start_failed(gate, done),
     )
 
 
@@ -147,20 +149,6 @@ def _duration(seconds: float) -> str:
     if seconds >= 60 and seconds % 60 == 0:
         return f"{seconds / 60:g} min"
     return f"{round(seconds, 1):g} s"
-
-
-def _start_failed(gate: GateDef, done: Completed) -> bool:
-    """Is the tool itself missing? Not if it is a program of the project, which may still be written."""
-    if done.spawn_error:
-        return "/" not in gate.argv[0] or gate.argv[0].startswith("/")
-    tool = gate.kind in {"test", "lint", "types"}
-    # The interpreter's own words for `-m tool`; a failing import of the project's quotes the name.
-    missing = any(
-        done.stderr.rstrip().endswith(f"No module named {word}")
-        for flag, word in zip(gate.argv, gate.argv[1:], strict=False)
-        if flag == "-m"
-    )
-    return tool and missing and done.code == 1 and not done.stdout.strip()
 
 
 def _keep(report: Path | None, values: tuple[bytes, ...]) -> None:

@@ -90,8 +90,14 @@ def applied(result: GateResult, rule: str, before: Before | None) -> GateResult:
     if new or not findings:
         return result
     return replace(
-        result, state=GateState.PASS, why=f"{result.why}; all {len(findings)} pre-existing, excused"
+        result,
+        state=GateState.PASS,
+        why=f"{result.why}; {_all(len(findings))} pre-existing, excused",
     )
+
+
+def _all(count: int) -> str:
+    return f"all {count}" if count > 1 else "it is"
 
 
 def _novelty(finding: Finding, before: Before) -> Novelty:

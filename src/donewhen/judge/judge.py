@@ -138,11 +138,14 @@ def verdict(request: Request, tree: str, raw: tuple[GateResult, ...]) -> Verdict
 
 
 def added_up(results: tuple[GateResult, ...]) -> GateState:
-    """Pass only if every required gate passes; a definite failure weighs more than an error."""
+    """Pass only if every required gate passes; a definite failure weighs more than an error.
+
+    Where no gate is required nothing was decided, which is an error.
+    """
     states = {r.state for r in results if r.required}
     if GateState.FAIL in states:
         return GateState.FAIL
-    return GateState.ERROR if GateState.ERROR in states or not results else GateState.PASS
+    return GateState.ERROR if GateState.ERROR in states or not states else GateState.PASS
 
 
 def _one(request: Request, gate: GateDef) -> GateResult:

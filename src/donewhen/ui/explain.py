@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from donewhen.ui.view import finding_line
+from donewhen.ui.view import finding_line, many
 
 MOST = 5  # findings of a gate
 
@@ -38,9 +38,13 @@ def explained(verdict: Mapping[str, Any]) -> Iterator[str]:
 
 def _counted(counts: Mapping[str, int]) -> str:
     parts = (
-        [f"{counts['tests']} tests run", f"{counts['failed']} failed"] if counts["tests"] else []
+        [f"{many(counts['tests'], 'test')} run", f"{counts['failed']} failed"]
+        if counts["tests"]
+        else []
     )
-    parts += [f"{n} {key}" for key, n in counts.items() if n and key not in {"tests", "failed"}]
+    one = {"errors": "error", "warnings": "warning"}  # the other words have no plural
+    rest = {k: n for k, n in counts.items() if n and k not in {"tests", "failed"}}
+    parts += [many(n, one[k]) if k in one else f"{n} {k}" for k, n in rest.items()]
     return ", ".join(parts) or "nothing"
 
 

@@ -39,8 +39,10 @@ def say(line: str) -> None:
 
 
 def _plain(progress: Progress) -> None:
-    if progress.kind != "agent":
-        say(f"[{progress.iteration}] {progress.text}")
+    if progress.kind == "note":
+        say(f"note    {progress.text}")
+    elif progress.kind != "agent":
+        say(f"[{progress.iteration or 'base'}] {progress.text}")
     else:
         for line in progress.text.splitlines():
             say(f"    | {line}")
@@ -61,11 +63,15 @@ def _draw(out: Callable[..., None], status: Status, began: float, progress: Prog
     from rich.markup import escape
 
     seconds = int(clock.monotonic() - began)
-    head = f"{seconds // 60}:{seconds % 60:02} iteration {progress.iteration}"
+    head = f"{seconds // 60}:{seconds % 60:02} {_where(progress)}"
     line = " ".join(progress.text.split())[:WIDTH]
     if progress.kind != "agent":
         out(f"[dim]{head}[/dim] {escape(progress.text)}")
     status.update(f"{head}  {escape(line)}")
+
+
+def _where(progress: Progress) -> str:
+    return f"iteration {progress.iteration}" if progress.iteration else "baseline"
 
 
 def countdown(seconds: int) -> None:

@@ -28,6 +28,11 @@ def short(text: str, width: int = 72) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
+def many(count: int, what: str) -> str:
+    """`1 test`, `2 tests`."""
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
 def duration(seconds: float) -> str:
     """90 -> "1m30s"; what config.units reads back."""
     whole = round(seconds)
@@ -48,14 +53,15 @@ def plan_lines(plan: Plan) -> list[str]:
     agents = " -> ".join(
         f"{a.label} ({'FULL ACCESS' if a.permissions == 'full' else 'edit'})" for a in plan.agents
     )
+    turns = many(limits.max_iterations, "iteration")
     where = "in this checkout (in place)" if plan.in_place else "a worktree of its own"
     lines = [
         f"goal    {short(plan.goal)}",
         f"base    your tree at {plan.checkout}, uncommitted files included",
         f"where   {where}; push is refused",
         f"gates   {gates_line(plan)}",
-        f"done    every required gate green, one of them red before (baseline {plan.baseline})",
-        f"caps    {limits.max_iterations} iterations, {duration(limits.wall_s)}, {money}{tokens}",
+        f"done    {done_line(plan)}",
+        f"caps    {turns}, {duration(limits.wall_s)}, {money}{tokens}",
         f"agent   {agents}",
     ]
     if plan.provision.link:
@@ -63,9 +69,17 @@ def plan_lines(plan: Plan) -> list[str]:
     return lines
 
 
+def done_line(plan: Plan) -> str:
+    if not plan.gates:
+        return "when you say so: nothing is measured"
+    if plan.accept_no_regression:
+        return f"every required gate green (baseline {plan.baseline}; no regression is enough)"
+    return f"every required gate green, one of them red before (baseline {plan.baseline})"
+
+
 def gates_line(plan: Plan) -> str:
     if not plan.gates:
-        return 'none found: one turn, then it is yours (name one: --gate "pytest -q")'
+        return 'none found, so there is one turn (name one: --gate "pytest -q")'
     return "; ".join(
         f"{g.name}: {short(g.command, 60)}{' (weak: exit code only)' if g.weak else ''}"
         for g in plan.gates
@@ -105,8 +119,15 @@ SAYS = {
     "budget": "A budget is used up and the gates are not green.",
     "integrity": "The gates are green only because tests or their configuration were weakened.",
     "tampered": "Something outside the worktree was changed.",
+    "agent-unavailable:auth": "The agent is not logged in, or its key is refused; no iteration was "
+    "spent on that. Log in, then resume.",
+    "agent-unavailable:credit": "The agent's account has no credit left; no iteration "
+    "was spent on that.",
+    "agent-unavailable:limited": "The agent's usage limit is reached; no iteration was "
+    "spent on that.",
     "agent-unavailable": "The agent could not work; no iteration was spent on that.",
-    "gate-error": "A gate cannot measure: its tool does not start or does not see the tree.",
+    "gate-error": "A gate cannot measure: its tool does not start, refuses its arguments or does not "
+    "see the tree.",
     "needs-human:unproven": "All gates are green, but they were before: nothing measured shows "
     "that the goal was reached.",
     "needs-human:no-gate": "There is no gate, so nothing was measured. The diff is yours to judge.",
@@ -143,6 +164,12 @@ def next_commands(run_id: str, reason: str, state: LoopState) -> list[str]:
         ]
     if reason == "needs-human:no-gate":
         return [f"donewhen inbox accept {run_id}", 'donewhen run "..." --gate "pytest -q"']
+    if kind == "gate-error":
+        return [
+            f"donewhen why {run_id}",
+            f"donewhen resume {run_id}  (once its tool is mended)",
+            'donewhen run "..." --gate CMD  (if the gate was wrong: a run keeps its gates)',
+        ]
     if kind in {"interrupted", "agent-unavailable"}:
         return [f"donewhen resume {run_id}"]
     if kind == "budget":
@@ -168,11 +195,21 @@ def result_lines(run: Run, state: LoopState) -> list[str]:
         f"{duration(ended['wall_s'])}",
         says(state.reason, state.proof.value),
     ]
-    if state.detail:
-        lines.append(f"  {short(state.detail, 200)}")
+    lines += [f"  {short(text, 400)}" for text in details(run, state)]
     if ended["branch"] and state.best_iteration:
         lines.append(f"branch  {ended['branch']}")
     return lines + [f"next    {text}" for text in next_commands(run.id, state.reason, state)]
+
+
+def details(run: Run, state: LoopState) -> list[str]:
+    """What exactly went wrong, where the reason alone does not say it."""
+    from donewhen.drivers.reading import kept_verdict
+
+    if not state.reason.startswith("gate-error:"):
+        return [state.detail] if state.detail else []
+    verdict = kept_verdict(run.repo, run.id, state.completed) or {}
+    name = state.reason.partition(":")[2]
+    return [f"{name}: {g['why']}" for g in verdict.get("gates", []) if g["name"] == name]
 
 
 def status_object(seen: Overview) -> dict[str, Any]:
@@ -277,10 +314,11 @@ def counts_text(counts: Mapping[str, int]) -> str:
     """`3 failed of 40 tests, 2 warnings`, or "" where nothing was counted."""
     parts = []
     if counts["failed"]:
-        parts.append(f"{counts['failed']} failed of {counts['tests']} tests")
+        parts.append(f"{counts['failed']} failed of {many(counts['tests'], 'test')}")
     if counts["skipped"]:
         parts.append(f"{counts['skipped']} skipped")
-    parts += [f"{counts[k]} {k}" for k in ("errors", "warnings", "security") if counts[k]]
+    parts += [many(counts[k], k[:-1]) for k in ("errors", "warnings") if counts[k]]
+    parts += [f"{counts['security']} security"] if counts["security"] else []
     return ", ".join(parts)
 
 
@@ -304,6 +342,7 @@ def verdict_lines(verdict: Mapping[str, Any], most: int = 5) -> list[str]:
     for gate in verdict["gates"]:
         lines.append(gate_line(gate))
         found = gate["findings"] if gate["state"] != "pass" else []
+        found = [f for f in found if f["message"] != gate["why"]]  # it is on the line above
         lines += [f"    {finding_line(f)}" for f in found[:most]]
         if len(found) > most:
             lines.append(f"    ... and {len(found) - most} more")
