@@ -20,7 +20,7 @@ from donewhen.core.events import (
     Usage,
 )
 from donewhen.core.verdict import GateState, Proof, Purpose, Score, Summary
-from donewhen.store import ledger
+from donewhen.store.ledger import Page
 from donewhen.store.records import event_record, intent_record
 
 
@@ -52,7 +52,14 @@ def page(*story: Fact | Command) -> dict[str, Any]:
         intent_record(s) if isinstance(s, Anchor | Finish) else event_record(s)  # type: ignore[arg-type]  # the rest are facts
         for s in story
     ]
-    return ledger.render("r1", "the goal", records)
+    return told(records).render("r1", "the goal")
+
+
+def told(records: list[dict[str, Any]]) -> Page:
+    page = Page()
+    for record in records:
+        page.read(record)
+    return page
 
 
 def test_it_says_what_happened() -> None:
@@ -93,6 +100,6 @@ def test_an_interrupted_run_says_so_until_it_is_resumed(signal: int, code: int) 
 def test_it_is_written_whole_and_private(tmp_path: Path) -> None:
     path = tmp_path / "ledger.json"
     for _ in range(2):
-        ledger.write(path, "r1", "Größe \udcff", [event_record(Finished(1.0))])
+        told([event_record(Finished(1.0))]).write(path, "r1", "Größe \udcff")
     assert json.loads(path.read_bytes())["goal"] == "Größe \udcff"
     assert path.stat().st_mode & 0o777 == 0o600

@@ -55,7 +55,7 @@ def cancel(repo: Repo, prefix: str | None) -> Done:
 
 def _record(run: Run) -> str:
     """With the runner's lock held: journal the cancel if the runner has not done so."""
-    state = run.state()
+    state = run.opened_state
     if state.reason == "cancelled" and state.phase is Phase.STOPPED:
         return state.reason
     fact: Fact = Cancelled(clock.now())

@@ -20,7 +20,7 @@ from donewhen.core.state import LoopState
 from donewhen.core.verdict import Purpose, Verdict
 from donewhen.drivers.run import Run
 from donewhen.drivers.workspace import branch_of
-from donewhen.store import history, ledger
+from donewhen.store import history
 from donewhen.system import clock
 
 PATCH = 8 << 20  # bytes of diff.patch; the commits themselves are kept
@@ -82,7 +82,7 @@ def keep_evidence(run: Run, iteration: int, commit: str) -> None:
 
 def write_ledger(run: Run) -> None:
     """ledger.json: a view of the journal that nothing reads back."""
-    ledger.write(run.repo.layout.ledger(run.id), run.id, run.plan.goal, run.journal.records())
+    run.told.page.write(run.repo.layout.ledger(run.id), run.id, run.plan.goal)
 
 
 def ask(run: Run, command: AskHuman, state: LoopState) -> str:

@@ -172,7 +172,7 @@ class Bench:
         if self._before is None:
             kept = self.run.repo.layout.iteration(self.run.id, 0) / "verdict.json"
             data = kept.read_bytes()
-            if hashlib.sha256(data).hexdigest() != _journalled(self.run):
+            if hashlib.sha256(data).hexdigest() != self.run.told.baseline:
                 raise Corrupt(f"{kept} is not the baseline that the journal names")
             self._before = base_rules.from_verdict(json.loads(data))
         return self._before
@@ -243,13 +243,6 @@ def kept_verdict(run: Run, below: float = math.inf) -> Verdict | None:
 def cache_of(layout: Layout) -> Cache:
     """Where results of gates are kept for this repository."""
     return Cache(layout.cache, layout.cache_key)
-
-
-def _journalled(run: Run) -> str:
-    for record in run.journal.records():
-        if record["type"] == "Judged" and record["data"]["purpose"] == Purpose.BASELINE.value:
-            return str(record["data"]["summary"]["evidence"])
-    return ""
 
 
 def _with(verdict: Verdict, found: tuple[Finding, ...]) -> Verdict:

@@ -30,7 +30,7 @@ def resume(
     """Go on with `run_id`. Raises Refused if another process drives it."""
     bounds = ceilings(repo.environ)
     run = load(repo, run_id)
-    state = run.state()
+    state = run.opened_state
     cut_off = state.pending is not None  # a crash: even a final end must still be finished
     may = not state.reason or state.reason.startswith(RETRY) or limits
     if not cut_off and (state.reason in FINAL or not may or repo.inbox.closed(run_id)):

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from donewhen.core.commands import Command
 from donewhen.core.contract import Contract
 from donewhen.core.events import Fact
 from donewhen.core.machine import initial, replay
 from donewhen.core.state import LoopState
+from donewhen.core.verdict import Purpose
 from donewhen.drivers.plan import Plan, from_dict
 from donewhen.drivers.repo import Repo
 from donewhen.drivers.workspace import Base, Workspace, snapshot
@@ -19,11 +21,42 @@ from donewhen.errors import Corrupt
 from donewhen.gates.env import tools_of
 from donewhen.store.evidence import Evidence
 from donewhen.store.journal import Journal
+from donewhen.store.ledger import Page
 from donewhen.store.records import event_record, facts, intent_record
 from donewhen.system import clock, fs
 from donewhen.system.git import push_refusal_env
 from donewhen.system.redact import secrets
 from donewhen.system.treekey import TreeKeeper
+
+
+@dataclass
+class Told:
+    """What the journal's records add up to, fed one by one: the chain is read through once.
+
+    `commits` by iteration, `page` for the ledger, `baseline` the evidence of the base's verdict.
+    """
+
+    commits: dict[int, str] = field(default_factory=dict)
+    page: Page = field(default_factory=Page)
+    baseline: str = ""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    _at: int = 0
+
+    def opened(self, record: dict[str, Any]) -> None:
+        """A record found when the journal is opened; the events among them are the run's state."""
+        self.read(record)
+        if record["kind"] == "event":
+            self.events.append(record)
+
+    def read(self, record: dict[str, Any]) -> None:
+        self.page.read(record)
+        match record["type"]:
+            case "Record":
+                self._at = record["data"]["iteration"]
+            case "Recorded":
+                self.commits[self._at] = str(record["data"]["commit"])
+            case "Judged" if record["data"]["purpose"] == Purpose.BASELINE and not self.baseline:
+                self.baseline = str(record["data"]["summary"]["evidence"])
 
 
 @dataclass
@@ -37,8 +70,7 @@ class Run:
     journal: Journal
     evidence: Evidence
     workspace: Workspace
-    _commits: dict[int, str] = field(default_factory=dict, init=False)
-    _read: str = field(default="", init=False)  # the journal's head when they were read
+    told: Told
 
     @cached_property
     def no_push(self) -> dict[str, str]:
@@ -53,9 +85,11 @@ class Run:
     def dir(self) -> Path:
         return self.repo.layout.run(self.id)
 
-    def state(self) -> LoopState:
-        """Where the journal says the run stands."""
-        return replay(self.contract, facts(self.journal.records()))
+    @cached_property
+    def opened_state(self) -> LoopState:
+        """Where the journal says the run stood when it was opened."""
+        events, self.told.events = self.told.events, []
+        return replay(self.contract, facts(events))
 
     def append(self, fact: Fact, command: Command | None) -> None:
         """Journal what happened and, before it is performed, what comes next; one fsync."""
@@ -63,23 +97,14 @@ class Run:
         if command is not None:
             records.append(intent_record(command))
         self.journal.append(self.journal.seq, records)
+        for record in records:
+            self.told.read(record)
 
     def recorded(self, iteration: int) -> str:
         """The commit that the journal names for an iteration; refs can be moved by anybody."""
-        if self._read != self.journal.head:
-            self._commits, self._read = self._recorded(), self.journal.head
-        if iteration not in self._commits:
+        if iteration not in self.told.commits:
             raise Corrupt(f"the journal of {self.id} records no commit for iteration {iteration}")
-        return self._commits[iteration]
-
-    def _recorded(self) -> dict[int, str]:
-        found, at = {}, 0
-        for record in self.journal.records():
-            if record["kind"] == "intent" and record["type"] == "Record":
-                at = record["data"]["iteration"]
-            elif record["type"] == "Recorded":
-                found[at] = str(record["data"]["commit"])
-        return found
+        return self.told.commits[iteration]
 
     def restore_journal(self) -> None:
         """Put journal and contract back as the mirror has them. Raises Corrupt if it has not."""
@@ -110,12 +135,14 @@ def load(repo: Repo, run_id: str) -> Run:
 def _opened(run_id: str, repo: Repo, plan: Plan, base: Base) -> Run:
     layout = repo.layout
     place = plan.checkout if plan.in_place else layout.tree(run_id)
+    told = Told()
     return Run(
         id=run_id,
         repo=repo,
         plan=plan,
         base=base,
-        journal=Journal.open(layout.journal(run_id), layout.mirror_journal(run_id)),
+        journal=Journal.open(layout.journal(run_id), layout.mirror_journal(run_id), told.opened),
+        told=told,
         evidence=Evidence(layout.run(run_id), secrets(repo.environ)),
         workspace=Workspace(
             repo.git, place, run_id, base, layout.index(run_id), plan.provision.link

@@ -19,6 +19,7 @@ START = "0" * 64
 KEYS = frozenset({"v", "seq", "at", "kind", "type", "data", "prev", "hash"})
 GIVEN = frozenset({"kind", "type", "data"})
 KINDS = ("event", "intent")
+SORTED = json.JSONEncoder(sort_keys=True, ensure_ascii=True)
 
 
 class Mark(NamedTuple):
@@ -33,7 +34,7 @@ class Mark(NamedTuple):
 def digest(record: dict[str, Any]) -> str:
     """The chain hash of a record: over everything but its own hash, keys sorted."""
     body = {k: v for k, v in record.items() if k != "hash"}
-    return hashlib.sha256(json.dumps(body, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+    return hashlib.sha256(SORTED.encode(body).encode()).hexdigest()
 
 
 def chained(mark: Mark, records: Iterable[dict[str, Any]], at: float) -> tuple[bytes, Mark]:

@@ -8,7 +8,7 @@ folder gets the same bytes after each durable append: what it has and the journa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +66,15 @@ class Journal:
         return self._mark.head
 
     @staticmethod
-    def open(path: Path, mirror: Path) -> Journal:
-        """Read the chain through once. Raises Corrupt where it does not hold; never writes."""
+    def open(
+        path: Path, mirror: Path, each: Callable[[dict[str, Any]], None] = lambda _record: None
+    ) -> Journal:
+        """Read the chain through once, each record also by `each`. Raises Corrupt where it does
+        not hold; never writes."""
         journal = Journal(path, mirror)
-        journal._mark = journal._end()
+        for record, mark in journal._walk(Mark()):
+            each(record)
+            journal._mark = mark
         return journal
 
     def records(self) -> Iterator[dict[str, Any]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,31 +13,8 @@ from donewhen.system import fs
 VERSION = 1
 
 
-def write(path: Path, run: str, goal: str, records: Iterable[dict[str, Any]]) -> None:
-    """Render the ledger anew."""
-    fs.write_atomic(path, json.dumps(render(run, goal, records), indent=2).encode() + b"\n")
-
-
-def render(run: str, goal: str, records: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Pure: the journal's records as a list of iterations."""
-    page = _Page()
-    for record in records:
-        page.read(record["kind"], record["type"], record["data"])
-    return {
-        "version": VERSION,
-        "derived": "from journal.jsonl; nothing is decided by this file, and nothing reads it back",
-        "run": run,
-        "goal": goal,
-        "reason": page.reason,
-        "exit": exit_code(page.reason, page.signal) if page.reason else None,
-        "usage": page.usage,
-        "baseline": page.baseline.get("verdicts", {}).get("baseline"),
-        "iterations": list(page.iterations.values()),
-    }
-
-
 @dataclass
-class _Page:
+class Page:
     """What the records read so far add up to; `now` is the iteration they speak of."""
 
     reason: str = ""
@@ -51,8 +27,28 @@ class _Page:
     def __post_init__(self) -> None:
         self.now = self.baseline
 
-    def read(self, kind: str, name: str, data: dict[str, Any]) -> None:
-        match kind, name:
+    def write(self, path: Path, run: str, goal: str) -> None:
+        """Render the ledger anew."""
+        fs.write_atomic(path, json.dumps(self.render(run, goal)).encode() + b"\n")
+
+    def render(self, run: str, goal: str) -> dict[str, Any]:
+        """The ledger as JSON values."""
+        return {
+            "version": VERSION,
+            "derived": "from journal.jsonl; nothing is decided by this file, and nothing reads it back",
+            "run": run,
+            "goal": goal,
+            "reason": self.reason,
+            "exit": exit_code(self.reason, self.signal) if self.reason else None,
+            "usage": self.usage,
+            "baseline": self.baseline.get("verdicts", {}).get("baseline"),
+            "iterations": list(self.iterations.values()),
+        }
+
+    def read(self, record: dict[str, Any]) -> None:
+        """The next record of the journal: its kind, type and data."""
+        data = record["data"]
+        match record["kind"], record["type"]:
             case "intent", "Anchor":
                 number = data["iteration"]
                 self.now = self.iterations.setdefault(number, {"iteration": number})
