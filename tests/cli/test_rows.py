@@ -56,7 +56,7 @@ def test_history_has_a_line_for_each_finished_run(project: Project, script: Scri
     }
 
 
-@pytest.mark.row("V18", kills="donewhen.store.ledger:write")
+@pytest.mark.row("V18", kills="donewhen.store.ledger:Page.write")
 def test_the_ledger_is_derived_and_decides_nothing(project: Project, script: Script) -> None:
     run = project.run(GOAL, script({})).expect(1).json()["run"]
     path = project.root / f".git/donewhen/runs/{run}/ledger.json"
