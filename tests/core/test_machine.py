@@ -38,6 +38,7 @@ from donewhen.core.events import (
     Resumed,
     RunStarted,
     Tampered,
+    Usage,
     Waited,
 )
 from donewhen.core.machine import TABLE, IllegalEvent, decide, initial, replay
@@ -355,10 +356,21 @@ def second_iteration() -> Driven:
 @pytest.mark.parametrize("fact", [Failed(1007.0, "disk full"), Outside(1007.0, "../x")])
 def test_resume_repeats_the_iteration_that_was_not_recorded(fact: Fact) -> None:
     run = second_iteration()
-    run.tell(fact)
+    if isinstance(run.tell(fact), AskHuman):
+        run.tell(HumanAsked(1007.0, "i"))
     run.tell(Finished(1008.0))
     assert run.tell(Resumed(1009.0)) == Anchor(2, 0)
     assert run.tell(Anchored(1010.0, "p")) == RunAgent(2, 0, 2)
+
+
+def test_work_that_nobody_judged_is_judged_once_a_person_said_mine() -> None:
+    """The turn in which something changed outside is paid for, and counts."""
+    run = second_iteration()
+    run.tell(Outside(1007.0, "../x", "worked", "t2", Usage(1.0, 10, True)))
+    run.tell(HumanAsked(1007.5, "i"))
+    run.tell(Finished(1008.0))
+    assert run.state.spent.usd == 1.0
+    assert run.tell(Resumed(1009.0, allow=("mine",))) == RunGates(2, Purpose.ITERATION)
 
 
 def test_no_resume_goes_beyond_the_cap() -> None:
@@ -413,7 +425,12 @@ def test_cancel_that_crosses_with_a_final_end_changes_nothing() -> None:
 )
 def test_ends_from_outside(fact: Fact, reason: str) -> None:
     run = at_work()
-    assert run.tell(fact) == Finish(reason)
+    command = run.tell(fact)
+    if isinstance(fact, Outside):  # only a person can say whose it was
+        assert isinstance(command, AskHuman)
+        assert command.offers == ("mine",)
+        command = run.tell(HumanAsked(1.0, "i"))
+    assert command == Finish(reason)
     run.tell(Finished(2.0))
     assert (run.state.phase, run.state.reason) == (Phase.STOPPED, reason)
 

@@ -106,10 +106,16 @@ class Tampered:
 
 @dataclass(frozen=True)
 class Outside:
-    """A change outside the worktree during ACT that the agent made or may have made."""
+    """A change outside the worktree that the agent made or may have made.
+
+    `end`, `tree` and `usage` are those of the ACT in which it was found; "" while gates ran.
+    """
 
     at: float
     what: str
+    end: str = ""
+    tree: str = ""
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True)

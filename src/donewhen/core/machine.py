@@ -24,7 +24,7 @@ from donewhen.core.commands import (
 )
 from donewhen.core.conditions import ANYWHERE, Condition, expected, meaning, over_budget, wait_until
 from donewhen.core.contract import Contract
-from donewhen.core.events import AgentEnded, Fact, Interrupted
+from donewhen.core.events import AgentEnded, Fact, Interrupted, Outside, Resumed
 from donewhen.core.noting import is_best, note
 from donewhen.core.state import LoopState, Phase
 from donewhen.core.verdict import Purpose
@@ -232,6 +232,14 @@ def _ended(reason: str) -> Make:
     return make
 
 
+def _outside(_c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
+    """Only a person can say whose change it was; `planned` marks this end from the other one."""
+    assert isinstance(f, Outside)
+    s = s.but(planned="integrity", detail=f.what)
+    question = f"Changed outside the worktree: {f.what}. If that was you, the run can go on."
+    return s, AskHuman("integrity", question, ("mine",))
+
+
 def _interrupted(_c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command | None]:
     """Keeps what was pending, so that resume does it again; nothing more is performed now."""
     assert isinstance(f, Interrupted)
@@ -245,10 +253,17 @@ def _reissue(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command |
 
 
 def _restart(c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
-    """After a stop: the next iteration, or again the one that was not recorded."""
+    """After a stop: the next iteration, or again the one that was not recorded.
+
+    Work that was done and never judged, since something outside had changed, is judged.
+    """
+    assert isinstance(f, Resumed)
+    unjudged = s.planned == "integrity" and "mine" in f.allow and bool(s.act_end)
     s = s.but(reason="", detail="", planned="", failures=0, odd_ends=0, waiting_s=0.0, **FRESH)
     if c.gates and not s.base_measured:
         return s.but(phase=Phase.JUDGE), RunGates(0, Purpose.BASELINE)
+    if unjudged and c.gates:
+        return _judge(c, s.but(phase=Phase.JUDGE), f)
     return _anchor(c, s.but(phase=Phase.ANCHOR), f)
 
 
@@ -303,7 +318,7 @@ TABLE: dict[tuple[Phase, Condition], tuple[Phase | None, Make]] = {
             C.CANCELLED: (P.STOPPED, _ended("cancelled")),
             C.INTERRUPTED: (None, _interrupted),
             C.TAMPERED: (P.STOPPED, _ended("tampered")),
-            C.OUTSIDE: (P.STOPPED, _ended("integrity")),
+            C.OUTSIDE: (P.STOPPED, _outside),
             C.FAILED: (P.STOPPED, _ended("internal")),
             C.RESUMED_PENDING: (None, _reissue),
         }.items()

@@ -7,6 +7,7 @@ from donewhen.core.events import (
     AgentEnded,
     Fact,
     Judged,
+    Outside,
     Recorded,
     Resumed,
     RunStarted,
@@ -24,6 +25,8 @@ def note(state: LoopState, fact: Fact) -> LoopState:
             return state.but(base=fact.base, tree=fact.base, started_at=fact.at)
         case AgentEnded():
             return _agent(state, fact)
+        case Outside() if fact.end:  # the work was done and paid for
+            return _agent(state, AgentEnded(fact.at, fact.end, fact.tree, fact.usage))
         case Judged():
             return _judged(state, fact)
         case Recorded():

@@ -29,6 +29,7 @@ BINDS = re.compile(
 )
 OVER = "over-budget"  # a file of the attempt: it was ended for that, and is not to start again
 ENDED_BY_US = ("timeout", "crashed", "hang", "protocol")
+EVENT = "\x1e"  # stands between what two events said
 SAID_CAP = 400_000  # characters of commands and paths kept for "who changed this ref?"
 
 
@@ -163,7 +164,7 @@ def _watched(
     )
     if cut and outcome.end in ENDED_BY_US:
         outcome = replace(outcome, end="worked", detail=meter.over)
-    return Acted(_told(outcome, agent), "\n".join(said), agent.tool_events)
+    return Acted(_told(outcome, agent), EVENT.join(said), agent.tool_events)
 
 
 def _told(outcome: Outcome, agent: Agent) -> Outcome:

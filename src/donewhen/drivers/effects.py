@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from donewhen.agents.base import AgentEvent
 from donewhen.core.commands import (
@@ -32,19 +31,17 @@ from donewhen.core.events import (
     Tampered,
     Waited,
 )
-from donewhen.core.events import Outside as OutsideChange
 from donewhen.core.state import LoopState
-from donewhen.drivers import anchoring, ending, outside
+from donewhen.core.verdict import Purpose
+from donewhen.drivers import anchoring, ending
 from donewhen.drivers.act import act
+from donewhen.drivers.guarding import Guard
 from donewhen.drivers.judging import Bench, kept_verdict
 from donewhen.drivers.progress import Progress
 from donewhen.drivers.run import Run
 from donewhen.errors import Corrupt
 from donewhen.system import clock
 from donewhen.system.signals import Interrupts
-
-if TYPE_CHECKING:
-    from donewhen.drivers.act import Acted
 
 POLL_S = 0.2
 
@@ -56,7 +53,7 @@ class Effects:
         self.run = run
         self.interrupts = interrupts
         self.watch = watch
-        self._outside: outside.Outside | None = None  # as it was seen last
+        self.guard = Guard(run, lambda text: watch(Progress("note", text)))
         self._keyed = ""  # the tree after ACT, until another command is performed
         self.bench = Bench(run, watch, self.stopping)
         self._perform: dict[type[Command], Callable[..., Fact]] = {
@@ -116,27 +113,19 @@ class Effects:
         )
 
     def _run_agent(self, command: RunAgent, state: LoopState) -> Fact:
-        git, run = self.run.repo.git, self.run
-        before = outside.look(git, run.id, self._outside)
+        run = self.run
+        folder = run.evidence.folder(command.iteration)
+        self.guard.turn_begins(folder / f"outside-{command.attempt}.json")
         links = self.bench.links.signature()
-        acted = act(
-            run,
-            command,
-            state,
-            self.bench.sight_env(),
-            self._heard,
-            self.stopping,
-        )
+        acted = act(run, command, state, self.bench.sight_env(), self._heard, self.stopping)
         self.bench.links.compare(links)
         self.bench.ready()  # an agent may have removed it
-        self._outside = outside.look(git, run.id, before)
-        if changes := outside.changes(before, self._outside):
-            verdict = self._changed(acted, changes)
-            if verdict is not None:
-                return verdict
+        charged = self.guard.turn_ended(acted)
+        if isinstance(charged, Tampered):
+            return charged
         outcome = acted.outcome
         self._keyed = run.workspace.keeper.key()
-        return AgentEnded(
+        ended = AgentEnded(
             at=clock.now(),
             end=outcome.end,
             tree=self._keyed,
@@ -144,18 +133,9 @@ class Effects:
             until=outcome.until,
             detail=outcome.detail[:2000],
         )
-
-    def _changed(self, acted: Acted, changes: list[outside.Change]) -> Fact | None:
-        run = self.run
-        head = run.workspace.here.head() or ""
-        guilty = outside.charged(run.repo.git, run.base.commit, head, changes, acted.said)
-        for change in changes:
-            self.watch(Progress("note", f"outside the worktree: {change}"))
-        if not guilty:
-            return None
-        what = "; ".join(map(str, guilty))
-        own = any(not c.where for c in guilty)
-        return Tampered(clock.now(), what) if own else OutsideChange(clock.now(), what)
+        if charged is None:
+            return ended
+        return replace(charged, end=ended.end, tree=ended.tree, usage=ended.usage)
 
     def _run_gates(self, command: RunGates, state: LoopState) -> Fact:
         keyed, self._keyed = self._keyed, ""
@@ -163,6 +143,8 @@ class Effects:
         if self.bench.ready(left):
             keyed = ""
         summary = self.bench.judge(command.iteration, command.purpose, keyed, left)
+        if charged := self.guard.gates_ran(last=command.purpose is Purpose.DECIDING):
+            return charged
         return Judged(clock.now(), command.purpose, summary)
 
     def _record(self, command: Record, state: LoopState) -> Fact:
@@ -170,12 +152,14 @@ class Effects:
             command.iteration, state.tree, ending.title(self.run, command.iteration)
         )
         ending.keep_evidence(self.run, command.iteration, commit)
+        self.guard.pinned(command.iteration, commit)
         return Recorded(clock.now(), commit)
 
     def _wait(self, command: WaitUntil, _state: LoopState) -> Fact:
         self.watch(Progress("note", f"waiting until {clock.stamp(command.at)}: {command.why}"))
         while (left := command.at - clock.now()) > 0 and not self.stopping():
             clock.sleep(min(left, POLL_S))
+        self.guard.waited()
         return Waited(clock.now())
 
     def _ask(self, command: AskHuman, state: LoopState) -> Fact:

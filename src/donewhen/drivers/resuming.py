@@ -32,7 +32,9 @@ def resume(
     run = load(repo, run_id)
     state = run.opened_state
     cut_off = state.pending is not None  # a crash: even a final end must still be finished
-    may = not state.reason or state.reason.startswith(RETRY) or limits
+    mine = answered_mine(repo, run_id, state)
+    may = not state.reason or state.reason.startswith(RETRY) or mine
+    may = may or (bool(limits) and state.planned != "integrity")
     if not cut_off and (state.reason in FINAL or not may or repo.inbox.closed(run_id)):
         watch(Progress("note", staying(repo, run, state), state.iteration))
         return run, state
@@ -42,11 +44,19 @@ def resume(
     try:
         if not run.journal.seq:  # killed before the first record: it begins
             return run, start_run(run, watch)
-        return run, resume_run(
-            run, state, Resumed(clock.now(), limits=new if new != now else None), watch
-        )
+        allow = ("mine",) if mine else ()
+        resumed = Resumed(clock.now(), limits=new if new != now else None, allow=allow)
+        return run, resume_run(run, state, resumed, watch)
     except Locked as error:
         raise Refused(
             f"{run_id} is already being driven by another process: {error.message}",
             hint=f"Type: donewhen status {run_id}",
         ) from error
+
+
+def answered_mine(repo: Repo, run_id: str, state: LoopState) -> bool:
+    """Did a person say that what changed outside the worktree was their own doing?"""
+    items = repo.inbox.of_run(run_id)
+    if state.reason != "integrity" or not items:
+        return False
+    return (items[-1]["state"], items[-1]["answer"]) == ("answered", "mine")

@@ -57,12 +57,13 @@ class Inbox:
             if item["reason"] != reason or (question and item["question"] not in ("", question)):
                 _happened(item, at, reason)
                 item["question"] = ""
+            stays = not question and bool(item["question"])  # what was asked is still open
             item.update(
-                kind=kind if question or not item["question"] else item["kind"],
+                kind=item["kind"] if stays else kind,
                 reason=reason,
                 goal=goal,
                 question=question or item["question"],
-                offers=list(offers),
+                offers=list(dict.fromkeys((*(item["offers"] if stays else ()), *offers))),
                 evidence=evidence,
                 key=key,
             )

@@ -46,7 +46,7 @@ class Git:
     def __init__(self, root: Path, environ: Mapping[str, str] | None = None) -> None:
         self.root = root
         environ = os.environ if environ is None else environ
-        self._env = {k: v for k, v in environ.items() if not k.startswith("GIT_")}
+        self.env = {k: v for k, v in environ.items() if not k.startswith("GIT_")}
         for name in (
             "GIT_CONFIG_GLOBAL",
             "GIT_CONFIG_SYSTEM",
@@ -54,8 +54,8 @@ class Git:
             "GIT_SSH_COMMAND",
         ):
             if name in environ:
-                self._env[name] = environ[name]
-        self._env.update(
+                self.env[name] = environ[name]
+        self.env.update(
             GIT_OPTIONAL_LOCKS="0",
             GIT_NO_REPLACE_OBJECTS="1",
             GIT_TERMINAL_PROMPT="0",
@@ -65,7 +65,7 @@ class Git:
 
     def at(self, root: Path) -> Git:
         """The same git in another working tree."""
-        return Git(root, self._env)
+        return Git(root, self.env)
 
     def run(
         self,
@@ -79,7 +79,7 @@ class Git:
             done = subprocess.run(
                 ["git", *SAFE, *args],
                 cwd=self.root,
-                env={**self._env, **(env or {})},
+                env={**self.env, **(env or {})},
                 input=input,
                 capture_output=True,
                 timeout=TIMEOUT_S,
@@ -207,7 +207,7 @@ class Git:
         with subprocess.Popen(
             ["git", *SAFE, *PATCH, old, new],
             cwd=self.root,
-            env=self._env,
+            env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -233,6 +233,16 @@ class Git:
         out = self.run("diff-tree", "-r", "-z", "--no-renames", "--name-status", old, new)
         words = out.split(b"\0")[:-1]
         return [(words[i].decode(), words[i + 1]) for i in range(0, len(words), 2)]
+
+    def changed_blobs(self, old: str, new: str) -> list[tuple[bytes, str]]:
+        """(path, object id in `new`, "" if it is gone) of what differs, renames as gone and new."""
+        out = self.run("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "--raw", old, new)
+        words = out.split(b"\0")[:-1]
+        found = []
+        for row, path in zip(words[::2], words[1::2], strict=True):
+            _old_mode, mode, _old_id, blob, _status = row.decode().split(" ")
+            found.append((path, "" if mode == "000000" else blob))
+        return found
 
     def merge_tree(self, mine: str, theirs: str) -> tuple[str, list[str]]:
         """Merge two commits in memory: (tree, conflicting paths)."""
