@@ -26,6 +26,11 @@ def staying(repo: Repo, run: Run, state: LoopState) -> str:
         return f"{run.id} was {said['state']}, which is final; this is its result"
     if state.reason in FINAL:
         return f"{run.id} has ended for good; this is its result"
+    if state.planned == "integrity":
+        return (
+            f"{run.id} ended integrity; if what changed outside was your own doing, type: "
+            f"donewhen inbox answer {run.id} mine"
+        )
     return (
         f"{run.id} ended {state.reason}, and nothing has changed since; this is its result. "
         "With a higher cap (--max-iter, --budget-usd, --budget-tokens, --timeout) it goes on"
