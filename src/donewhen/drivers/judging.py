@@ -24,6 +24,7 @@ from donewhen.core.verdict import (
     Summary,
     Verdict,
 )
+from donewhen.drivers import submodules
 from donewhen.drivers.progress import Progress
 from donewhen.drivers.provision import link_signature, provision
 from donewhen.drivers.run import Run, environment, tools
@@ -277,6 +278,7 @@ def provide(
     """`copy` and `link`, then `setup`, in a fresh checkout. Raises DonewhenError if setup fails."""
     most = min(SETUP_S, max(1.0, left_s))
     what = run.plan.provision
+    submodules.fill(place, (run.workspace.path, run.plan.checkout))
     provision(run.plan.checkout, place, what)
     env = gate_environment(environment(run), run.plan.checkout, (), {})
     for number, text in enumerate(what.setup, 1):

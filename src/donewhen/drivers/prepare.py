@@ -16,6 +16,7 @@ from donewhen.config.load import Config, find
 from donewhen.config.templates import read_own, templates
 from donewhen.config.units import ceilings, lowered
 from donewhen.core.contract import Limits, Rung
+from donewhen.drivers import submodules
 from donewhen.drivers.plan import Plan
 from donewhen.drivers.provision import Provision
 from donewhen.drivers.repo import Repo
@@ -46,6 +47,7 @@ class Options:
 def prepare(repo: Repo, options: Options) -> Plan:
     """Check everything and freeze it. Raises UsageError (exit 2) before anything was started."""
     _goal(options.goal)
+    submodules.check(repo.git)
     config = find(repo.root, _start(repo))
     gates = gates_for(repo, options.gates, config)
     if gates and not any(gate.required for gate in gates):

@@ -25,6 +25,7 @@ SAFE = (
     "-c", "gc.auto=0",
     "-c", "maintenance.auto=false",
     "-c", "commit.gpgSign=false",
+    "-c", "merge.verifySignatures=false",
     "-c", "advice.detachedHead=false",
 )  # fmt: skip
 OURS = {
@@ -33,7 +34,10 @@ OURS = {
     "GIT_COMMITTER_NAME": "donewhen",
     "GIT_COMMITTER_EMAIL": "donewhen@localhost",
 }
-RACES = ("index.lock", "config.lock", "File exists", "cannot lock ref", "Unable to create")
+RACES = (
+    "index.lock", "config.lock", "File exists", "cannot lock ref", "Unable to create",
+    ".git/worktrees/",  # removed by another git's prune while this one made it
+)  # fmt: skip
 
 PATCH = (
     "diff-tree", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv",
@@ -59,6 +63,7 @@ class Git:
             GIT_OPTIONAL_LOCKS="0",
             GIT_NO_REPLACE_OBJECTS="1",
             GIT_TERMINAL_PROMPT="0",
+            GIT_ASKPASS="",  # set and empty: no other program is asked either
             LC_ALL="C",
             GIT_PAGER="cat",
         )
@@ -121,6 +126,15 @@ class Git:
                 raise
             return None
         return Path(found) if found else None
+
+    @staticmethod
+    def repository(path: Path) -> Path | None:
+        """The repository whose own folder `path` is in, bare or not; None where it is in none."""
+        try:
+            found = Git(path).text("rev-parse", "--absolute-git-dir")
+        except GitError:
+            return None
+        return Path(found)
 
     @cached_property
     def common_dir(self) -> Path:
@@ -262,8 +276,12 @@ class Git:
         return words[0].strip(), sorted({w for w in words[1:] if w})
 
     def worktree_add(self, path: Path, commit: str, branch: str = "") -> None:
-        """A linked worktree at `commit`, on a (re)set branch or detached."""
-        self.patiently("worktree", "prune")
+        """A linked worktree at `commit`, on a (re)set branch or detached.
+
+        Nothing is pruned: that could hit another that is being made.
+        """
+        if not path.exists():
+            self.worktree_remove(path)  # one that vanished still holds its branch
         how = ["-B", branch] if branch else ["--detach"]
         self.patiently("worktree", "add", "--force", "--quiet", *how, str(path), commit)
 
@@ -273,14 +291,15 @@ class Git:
         What a crash left half made is no worktree to git, so it is removed as a plain folder;
         a folder that is a repository itself never is.
         """
-        if path.exists():
-            try:
-                self.patiently("worktree", "remove", "--force", "--force", str(path))
-            except GitError:
-                if (path / ".git").is_dir():
-                    raise
-                _remove_folder(path)
-        self.patiently("worktree", "prune")
+        try:
+            self.patiently("worktree", "remove", "--force", "--force", str(path))
+        except GitError as error:
+            if not path.exists() and "is not a working tree" in error.message:
+                return
+            if (path / ".git").is_dir():
+                raise
+            _remove_folder(path)
+            self.patiently("worktree", "prune")
 
     def worktrees(self) -> list[Path]:
         out = self.text("worktree", "list", "--porcelain")
@@ -323,7 +342,7 @@ def push_refusal_env(git: Git) -> dict[str, str]:
     for url in sorted({url for several in pushed.values() for url in several}):
         if url and not any(known.startswith(url) for known in urls):
             settings.append((f"url.{refused}.insteadOf", url))
-    env = {"GIT_CONFIG_COUNT": str(len(settings)), "GIT_TERMINAL_PROMPT": "0"}
+    env = {"GIT_CONFIG_COUNT": str(len(settings)), "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": ""}
     for index, (key, value) in enumerate(settings):
         env[f"GIT_CONFIG_KEY_{index}"] = key
         env[f"GIT_CONFIG_VALUE_{index}"] = value
