@@ -201,6 +201,12 @@ CALC = {
     ".gitignore": "__pycache__/\n.venv/\n",
 }
 FIX = {"src/calc/__init__.py": "def add(a, b):\n    return a + b\n"}
+# The same fault, found by a program that starts in a hundredth of pytest's time.
+GREPPED = {
+    "src/calc/__init__.py": CALC["src/calc/__init__.py"],
+    "donewhen.toml": "version = 1\n[gates.tests]\nrun = \"grep -q 'a + b' src/calc/__init__.py\"\n",
+    ".gitignore": CALC[".gitignore"],
+}
 
 
 @pytest.fixture
@@ -224,6 +230,15 @@ def make_project(tmp_path: Path) -> Callable[..., Project]:
 def project(make_project: Callable[..., Project]) -> Project:
     """A src-layout project with one failing and one passing test."""
     return make_project(CALC)
+
+
+@pytest.fixture
+def grepped(make_project: Callable[..., Project]) -> Project:
+    """The project, red for the same reason and green by the same FIX, with a gate that is quick.
+
+    For what has nothing to do with how tests are run: where a run goes, ends, waits, is accepted.
+    """
+    return make_project(GREPPED)
 
 
 @pytest.fixture

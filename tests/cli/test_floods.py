@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from donewhen.system import below
-from tests.conftest import FIX, Project, Ran
+from tests.conftest import CALC, FIX, Project, Ran
 
 pytestmark = pytest.mark.skipif(not below.LINUX, reason="reads the peak from /proc")
 Script = Callable[..., Path]
@@ -34,6 +34,11 @@ finally:
     peak = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
     open(sys.argv[1], "w").write(peak[0])
 """
+
+
+@pytest.fixture
+def project(grepped: Project) -> Project:
+    return grepped
 
 
 def measured(project: Project, *args: str, **env: str) -> Ran:
@@ -126,9 +131,10 @@ def test_a_gate_that_floods(project: Project, flood: str, code: int) -> None:
     assert len(ran.out) < 100_000
 
 
-def test_a_test_that_floods_keeps_its_verdict(project: Project) -> None:
+def test_a_test_that_floods_keeps_its_verdict(make_project: Callable[..., Project]) -> None:
     """Captured by pytest, written into its report: what the report holds is bounded when read."""
     loud = "\n\ndef test_loud():\n    print('x' * 20_000_000)\n    assert 0, 'y' * 10_000_000\n"
+    project = make_project(CALC)
     project.write({"tests/test_calc.py": project.read("tests/test_calc.py") + loud})
     ran = measured(project, "judge", "--json").expect(1)
     (gate,) = ran.json()["gates"]

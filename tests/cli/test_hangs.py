@@ -13,13 +13,18 @@ from typing import Any
 import pytest
 
 from donewhen.system import below
-from tests.conftest import FIX, Project
+from tests.conftest import FIX, GREPPED, Project
 
 Script = Callable[..., Path]
 Agent = Callable[[str], str]
 GOAL = "make the tests pass"
 WRITE_FIX = f"printf %s {shlex.quote(FIX['src/calc/__init__.py'])} > src/calc/__init__.py"
 linux = pytest.mark.skipif(not below.LINUX, reason="needs the kernel's list of children")
+
+
+@pytest.fixture
+def project(grepped: Project) -> Project:
+    return grepped
 
 
 def sleeper(token: str) -> str:
@@ -62,7 +67,8 @@ def run(project: Project, agent: str, *args: str) -> Any:
 
 
 def limits(project: Project, text: str) -> None:
-    project.write({"donewhen.toml": f"version = 1\n{text}\n"})
+    begins = "version = 1\n" if "[gates" in text else GREPPED["donewhen.toml"]
+    project.write({"donewhen.toml": f"{begins}{text}\n"})
     project.commit()
 
 

@@ -12,13 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CALC, FIX, Project
+from tests.conftest import CALC, FIX, GREPPED, Project
 
 Script = Callable[..., Path]
 Make = Callable[..., Project]
 GOAL = "make the tests pass"
 BOM = b"\xef\xbb\xbf"
-DONE = ("--gate", "python -m pytest -q")
+DONE = ("--gate", "grep -q 'a + b' src/calc/__init__.py")
+
+
+@pytest.fixture
+def project(grepped: Project) -> Project:
+    return grepped
 
 
 def config(text: str) -> bytes:
@@ -111,7 +116,7 @@ def test_what_the_file_names_is_relative_to_it(project: Project, script: Script)
     (project.root / "donewhen.toml").write_bytes(
         config("[[agents]]\nuse = 'scripted:agent.json'\n")
     )
-    project.donewhen("run", GOAL, "--yes", cwd="sub").expect(0)
+    project.donewhen("run", GOAL, "--yes", *DONE, cwd="sub").expect(0)
 
 
 def test_windows_line_ends_and_a_byte_order_mark_are_fine(project: Project) -> None:
@@ -123,6 +128,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_fine(project: Project) -> N
 
 def odd(path: Path, kind: str) -> None:
     """Something that is no file a person meant to write."""
+    path.unlink(missing_ok=True)
     if kind == "pipe":
         os.mkfifo(path)
     elif kind == "folder":
@@ -171,7 +177,8 @@ def test_an_odd_file_as_goal(project: Project, kind: str, command: Sequence[str]
 
 
 @pytest.mark.parametrize("name", ["setup.cfg", "package.json", "tests/test_pipe.py", "go.mod"])
-def test_a_pipe_among_the_projects_files_is_not_waited_for(project: Project, name: str) -> None:
+def test_a_pipe_among_the_projects_files_is_not_waited_for(make_project: Make, name: str) -> None:
+    project = make_project(CALC)
     os.mkfifo(project.root / name)
     project.donewhen("judge", "--json").expect(1)
 
@@ -320,7 +327,7 @@ STREAMS = {
 
 @pytest.mark.parametrize("line", STREAMS)
 def test_streams_that_lead_nowhere(make_project: Make, line: str) -> None:
-    project = make_project({**CALC, **FIX})
+    project = make_project({**GREPPED, **FIX})
     for command, code in zip(("judge", "status"), STREAMS[line], strict=True):
         ran = shell(project, line, command)
         assert ran.returncode == code, ran.stderr
@@ -356,7 +363,7 @@ def test_a_reader_that_leaves(project: Project, script: Script) -> None:
     "name", ["with a space", 'it\'s "quoted" $HOME', "two\nlines", "-dash", "ünï"]
 )
 def test_odd_places(make_project: Make, script: Script, name: str) -> None:
-    project = make_project(CALC, name)
+    project = make_project(GREPPED, name)
     run = project.run(GOAL, script({"write": FIX})).expect(0).json()["run"]
     for command in (("status", run), ("why", run), ("inbox", "show", run), ("doctor",)):
         assert "internal error" not in project.donewhen(*command).err

@@ -17,6 +17,11 @@ GOAL = "make the tests pass"
 QUICK = ("--gate", "sh: test -e done")
 
 
+@pytest.fixture
+def project(grepped: Project) -> Project:
+    return grepped
+
+
 def said(project: Project, *args: str, code: int, agent: Path | str = "") -> str:
     """Everything that `run` prints for a person."""
     by = agent if isinstance(agent, str) else f"scripted:{agent}"
@@ -88,7 +93,8 @@ def test_judge_names_no_file_that_is_gone(project: Project) -> None:
     assert all(Path(log).exists() for log in logs if log)
 
 
-def test_counts_are_said_once_and_in_the_right_number(project: Project) -> None:
+def test_counts_are_said_once_and_in_the_right_number(make_project: Make) -> None:
+    project = make_project(CALC)
     shown = project.donewhen("judge").expect(1).out
     assert "1 failed of 2 tests" in shown
     assert shown.count("failed of") == 1
@@ -116,7 +122,8 @@ def test_a_refused_login_says_to_log_in(project: Project, script: Script) -> Non
     assert "next    donewhen resume" in shown
 
 
-def test_new_is_what_the_iteration_before_did_not_have(project: Project, script: Script) -> None:
+def test_new_is_what_the_iteration_before_did_not_have(make_project: Make, script: Script) -> None:
+    project = make_project(CALC)
     broken = "def add(a, b):\n    return a - b - 1\n"
     run = (
         project.run(

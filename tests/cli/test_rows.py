@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import CALC, FIX, Project
 
 Script = Callable[..., Path]
+Make = Callable[..., Project]
 GOAL = "make the tests pass"
 
 
@@ -37,6 +38,11 @@ def test_the_four_phases_in_order_each_journalled_before_and_after(
     assert len(shown) == len(types)
 
 
+@pytest.fixture
+def project(grepped: Project) -> Project:
+    return grepped
+
+
 @pytest.mark.row("V6", kills="donewhen.core.fingerprint:exit_fp")
 def test_noise_does_not_make_a_finding_new(project: Project, script: Script) -> None:
     noisy = 'sh: echo "at $(date) pid $$ in /tmp/x$$/y, 0x$$ took ${RANDOM:-1}ms   failed"; exit 1'
@@ -57,7 +63,8 @@ def test_history_has_a_line_for_each_finished_run(project: Project, script: Scri
 
 
 @pytest.mark.row("V18", kills="donewhen.store.ledger:Page.write")
-def test_the_ledger_is_derived_and_decides_nothing(project: Project, script: Script) -> None:
+def test_the_ledger_is_derived_and_decides_nothing(make_project: Make, script: Script) -> None:
+    project = make_project(CALC)
     run = project.run(GOAL, script({})).expect(1).json()["run"]
     path = project.root / f".git/donewhen/runs/{run}/ledger.json"
     ledger = json.loads(path.read_text())
@@ -92,7 +99,8 @@ def test_ignored_files_stay_at_home_and_names_stay_whole(project: Project, scrip
 
 
 @pytest.mark.row("D4", kills="donewhen.gates.run:run_gate")
-def test_a_verdict_records_what_ran_on_which_tree(project: Project, script: Script) -> None:
+def test_a_verdict_records_what_ran_on_which_tree(make_project: Make, script: Script) -> None:
+    project = make_project(CALC)
     result = project.run(GOAL, script({"write": FIX})).expect(0).json()
     verdict = json.loads(Path(result["verdict"]).read_text())
     (gate,) = verdict["gates"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CALC, FIX, Project
+from tests.conftest import FIX, GREPPED, Project
 
 Script = Callable[..., Path]
 GOAL = "make the tests pass"
@@ -25,6 +25,11 @@ def test_a_verdict_that_the_agent_got_for_itself_is_not_the_runs(
     result = project.run(GOAL, script(turn, after="repeat"), "--max-iter", "2").expect(1).json()
     assert result["reason"] in {"max-iterations", "stuck:repeat"}
     assert result["proof"] != "goal"
+
+
+@pytest.fixture
+def project(grepped: Project) -> Project:
+    return grepped
 
 
 @pytest.mark.row("D2", kills="donewhen.agents.command:Plain.finish")
@@ -83,7 +88,7 @@ def test_commits_on_any_branch_without_what_was_not_committed(
     make_project: Callable[..., Project], script: Script
 ) -> None:
     """A branch called trunk, an untracked .env, and a file whose name comes first."""
-    project = make_project({**CALC, "a.txt": "old\n"})
+    project = make_project({**GREPPED, "a.txt": "old\n"})
     project.git("checkout", "-q", "-b", "trunk")
     project.write({".env": "KEY=secret\n", "a.txt": "mine\n"})
     head = project.git("rev-parse", "HEAD")
