@@ -294,7 +294,7 @@ def test_a_push_that_went_round_the_refusal_is_found(
     subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True)
     project.git("remote", "add", "origin", str(remote))
     project.git("push", "-q", "origin", "main")
-    sneaky = "git commit -qam x; env -u GIT_CONFIG_COUNT git push -q origin HEAD:main"
+    sneaky = "git commit -qam x; env -u GIT_CONFIG_COUNT -u GIT_CONFIG_SYSTEM git push -q origin HEAD:main"
     ran = project.run(GOAL, script({"write": FIX, "run": sneaky})).expect(1)
     assert ran.json()["reason"] in {"integrity", "tampered"}
 

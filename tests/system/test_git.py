@@ -202,7 +202,8 @@ def remote(repo: Project, tmp_path: Path) -> Path:
 
 def push(repo: Project, *where: str) -> int:
     """A push as an agent would try it: its own git, our environment."""
-    env = {**os.environ, **push_refusal_env(Git(repo.root)), "GIT_SSH_COMMAND": "false"}
+    refusal = push_refusal_env(Git(repo.root), repo.root.parent / "gitconfig")
+    env = {**os.environ, **refusal, "GIT_SSH_COMMAND": "false"}
     return subprocess.run(
         ["git", "push", *where, "HEAD:refs/heads/leak"], cwd=repo.root, env=env, capture_output=True
     ).returncode
@@ -241,7 +242,7 @@ def test_the_users_own_push_rewriting_does_not_win(
 
 
 def fetch(repo: Project, *where: str) -> int:
-    env = {**os.environ, **push_refusal_env(Git(repo.root))}
+    env = {**os.environ, **push_refusal_env(Git(repo.root), repo.root.parent / "gitconfig")}
     return subprocess.run(
         ["git", "fetch", *(where or ("origin",))], cwd=repo.root, env=env, capture_output=True
     ).returncode

@@ -76,6 +76,11 @@ def _accept(run: Run, how: str) -> Accepted:
     _once(run)
     run.journal.verify()
     seen = overview(run.repo, run.id)
+    if seen.altered:
+        raise Refused(
+            f"{seen.altered} is not the verdict that was recorded; nothing was changed",
+            hint=f"The states themselves are pinned: git for-each-ref refs/donewhen/{run.id}/",
+        )
     if not seen.state.best_iteration:
         raise Refused(
             f"{run.id} has no judged state to accept", hint=f"Type: donewhen why {run.id}"

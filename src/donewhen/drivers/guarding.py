@@ -16,6 +16,7 @@ from donewhen.drivers import outside
 from donewhen.drivers.act import Acted
 from donewhen.drivers.charging import Case, Charge, charge, produced
 from donewhen.drivers.outside import Change
+from donewhen.drivers.reading import altered_verdict
 from donewhen.drivers.run import Run, load
 from donewhen.drivers.workspace import pin_of
 from donewhen.errors import DonewhenError
@@ -61,7 +62,7 @@ class Guard:
 
     def turn_ended(self, acted: Acted) -> Tampered | Outside | None:
         """What changed since `turn_begins`, if it is charged; the rest is told."""
-        if fact := self._moved_pins():
+        if fact := self._moved_pins() or self._other_verdict():
             return fact
         return self._compared(self._look(files=True), acted.said, acted.tool_events)
 
@@ -71,7 +72,8 @@ class Guard:
         same_refs = replace(
             now, refs=self._seen.refs, remotes=self._seen.remotes, logs=self._seen.logs
         )
-        return (self._moved_pins() if last else None) or self._compared(same_refs, "", True)
+        moved = (self._moved_pins() or self._other_verdict()) if last else None
+        return moved or self._compared(same_refs, "", True)
 
     # -- looking ----------------------------------------------------------------------------------
 
@@ -93,6 +95,10 @@ class Guard:
             if moved
             else None
         )
+
+    def _other_verdict(self) -> Tampered | None:
+        altered = altered_verdict(self.run.repo, self.run.id, self.run.told)
+        return Tampered(clock.now(), f"{altered} is not what was recorded") if altered else None
 
     # -- judging ----------------------------------------------------------------------------------
 

@@ -36,6 +36,7 @@ from donewhen.judge import cleanroom
 from donewhen.judge.baseline import Baseline
 from donewhen.judge.cache import Cache
 from donewhen.judge.judge import Request, added_up, judge, unseen
+from donewhen.judge.outward import outward
 from donewhen.judge.planted import doubtful
 from donewhen.judge.sight import Sight, sight
 from donewhen.judge.summary import summary
@@ -100,7 +101,9 @@ class Bench:
         if purpose is Purpose.BASELINE and not self.run.workspace.in_place:
             verdict = self._seeing(verdict)
         self.links.compare(links)
-        verdict = _with(verdict, self.links.findings())
+        here = self.run.workspace.here
+        out = outward(here, self.run.base.tree, verdict.tree)
+        verdict = _with(verdict, (*self.links.findings(), *out))
         if purpose is Purpose.BASELINE:
             self._before = base_rules.from_results(verdict.gates)
         self.last = verdict

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +12,20 @@ from donewhen.core.machine import replay
 from donewhen.core.state import LoopState
 from donewhen.drivers.plan import Plan, from_dict
 from donewhen.drivers.repo import Repo
+from donewhen.drivers.run import Told
 from donewhen.drivers.workspace import Base
 from donewhen.errors import NotFound
 from donewhen.store.journal import Journal
 from donewhen.store.records import facts
-from donewhen.system import clock, locks
+from donewhen.system import clock, fs, locks
 
 
 @dataclass(frozen=True)
 class Overview:
-    """One run as it stands. `running`: a living process drives it. `verdict`: the last one kept."""
+    """One run as it stands. `running`: a living process drives it. `verdict`: the last one kept.
+
+    `altered` names the file of a verdict that is not what the journal says, and so is not shown.
+    """
 
     id: str
     plan: Plan
@@ -28,6 +33,7 @@ class Overview:
     state: LoopState
     running: bool
     verdict: dict[str, Any] | None
+    altered: str = ""
 
 
 def newest(repo: Repo) -> str:
@@ -41,17 +47,36 @@ def newest(repo: Repo) -> str:
     return runs[0]
 
 
-def open_journal(repo: Repo, run_id: str) -> Journal:
+def open_journal(
+    repo: Repo, run_id: str, on_record: Callable[[dict[str, Any]], None] = lambda _record: None
+) -> Journal:
+    """The journal of a run; `on_record` hears each record while its chain is checked."""
     layout = repo.layout
-    return Journal.open(layout.journal(run_id), layout.mirror_journal(run_id))
+    return Journal.open(layout.journal(run_id), layout.mirror_journal(run_id), on_record)
 
 
 def overview(repo: Repo, run_id: str) -> Overview:
     """Replay the journal of `run_id` (a full id)."""
     plan, base = from_dict(repo.runs.contract(run_id))
-    state = replay(plan.contract, facts(open_journal(repo, run_id).records()))
+    told = Told()
+    open_journal(repo, run_id, told.opened)
+    state = replay(plan.contract, facts(told.events))
     running = locks.owner(repo.layout.runner_lock(run_id)) is not None
-    return Overview(run_id, plan, base, state, running, kept_verdict(repo, run_id, state.iteration))
+    altered = altered_verdict(repo, run_id, told)
+    verdict = None if altered else kept_verdict(repo, run_id, state.iteration)
+    return Overview(run_id, plan, base, state, running, verdict, altered)
+
+
+def altered_verdict(repo: Repo, run_id: str, told: Told) -> str:
+    """The verdict.json that holds something else than was recorded; "" if none does."""
+    for number, digest in told.verdicts.items():
+        kept = repo.layout.iteration(run_id, number) / "verdict.json"
+        content = fs.read_bytes(kept)
+        if number == told.judging:
+            continue
+        if content is not None and hashlib.sha256(content).hexdigest() != digest:
+            return str(kept)
+    return ""
 
 
 def kept_verdict(repo: Repo, run_id: str, iteration: int) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ MARKS = ".git/index marks"
 SIGHT = re.compile(
     r"(filter|include|includeif|extensions)\.|merge\..*\.driver$"
     r"|core\.(attributesfile|excludesfile|autocrlf|eol|worktree|bare|ignorecase|filemode|symlinks"
-    r"|precomposeunicode|checkstat|trustctime|sparsecheckout\w*|fsmonitor|splitindex|untrackedcache)$",
+    r"|precomposeunicode|checkstat|trustctime|ignorestat|sparsecheckout\w*|fsmonitor|splitindex|untrackedcache)$",
     re.IGNORECASE,
 )
 # What honest work sets on its way: who commits, what a branch follows, how things look.

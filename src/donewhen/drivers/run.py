@@ -33,13 +33,16 @@ from donewhen.system.treekey import TreeKeeper
 class Told:
     """What the journal's records add up to, fed one by one: the chain is read through once.
 
-    `commits` by iteration, `page` for the ledger, `baseline` the evidence of the base's verdict.
+    `commits` by iteration, `verdicts` the digest of each iteration's verdict.json (0: the base's),
+    `page` for the ledger.
     """
 
     commits: dict[int, str] = field(default_factory=dict)
     page: Page = field(default_factory=Page)
+    verdicts: dict[int, str] = field(default_factory=dict)
     baseline: str = ""
     events: list[dict[str, Any]] = field(default_factory=list)
+    judging: int = -1  # the iteration whose verdict is begun and not recorded
     _at: int = 0
 
     def opened(self, record: dict[str, Any]) -> None:
@@ -53,10 +56,15 @@ class Told:
         match record["type"]:
             case "Record":
                 self._at = record["data"]["iteration"]
+            case "RunGates":
+                self._at = self.judging = record["data"]["iteration"]
             case "Recorded":
                 self.commits[self._at] = str(record["data"]["commit"])
-            case "Judged" if record["data"]["purpose"] == Purpose.BASELINE and not self.baseline:
-                self.baseline = str(record["data"]["summary"]["evidence"])
+            case "Judged":
+                kept = str(record["data"]["summary"]["evidence"])
+                self.verdicts[self._at], self.judging = kept, -1
+                if record["data"]["purpose"] == Purpose.BASELINE and not self.baseline:
+                    self.baseline = kept
 
 
 @dataclass
@@ -75,7 +83,7 @@ class Run:
     @cached_property
     def no_push(self) -> dict[str, str]:
         """Environment under which no push of agent or gate succeeds."""
-        return push_refusal_env(self.repo.git)
+        return push_refusal_env(self.repo.git, self.dir / "gitconfig")
 
     @property
     def contract(self) -> Contract:

@@ -7,14 +7,15 @@ and what git said.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from donewhen.errors import GitError
-from donewhen.system import clock
+from donewhen.system import clock, fs
 
 TIMEOUT_S = 300.0
 SAFE = (
@@ -250,13 +251,19 @@ class Git:
 
     def changed_blobs(self, old: str, new: str) -> list[tuple[bytes, str]]:
         """(path, object id in `new`, "" if it is gone) of what differs, renames as gone and new."""
+        rows = self._raw(old, new)
+        return [(path, "" if mode == "000000" else blob) for path, mode, blob in rows]
+
+    def changed_links(self, old: str, new: str) -> list[bytes]:
+        """The paths of symbolic links that are new or other in `new`."""
+        return [path for path, mode, _blob in self._raw(old, new) if mode == "120000"]
+
+    def _raw(self, old: str, new: str) -> Iterator[tuple[bytes, str, str]]:
         out = self.run("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "--raw", old, new)
         words = out.split(b"\0")[:-1]
-        found = []
         for row, path in zip(words[::2], words[1::2], strict=True):
             _old_mode, mode, _old_id, blob, _status = row.decode().split(" ")
-            found.append((path, "" if mode == "000000" else blob))
-        return found
+            yield path, mode, blob
 
     def merge_tree(self, mine: str, theirs: str) -> tuple[str, list[str]]:
         """Merge two commits in memory: (tree, conflicting paths)."""
@@ -323,13 +330,16 @@ def version() -> tuple[int, ...] | None:
     return tuple(int(w) for w in words[:3] if w.isdigit())
 
 
-def push_refusal_env(git: Git) -> dict[str, str]:
+def push_refusal_env(git: Git, system: Path) -> dict[str, str]:
     """Environment under which pushes fail, by name and by explicit path, and fetch works.
 
     An empty pushInsteadOf prefix rewrites any URL, and each remote's own URL is named too, since
     a longer prefix of the user's would win. A remote gets a pushurl and a receive-pack that do not
     exist; git pushes to *every* pushurl, so the user's are rewritten as well, unless that would
     hit a URL that is fetched from. No credential helper answers.
+
+    `git send-pack` heeds none of these. `system` becomes the system's configuration, by which
+    repositories on this disk take nothing in, and ssh does not start a receiving git.
     """
     refused, fetched = "donewhen-refused:", git.remote_urls("url")
     pushed = git.remote_urls("pushurl")
@@ -346,4 +356,26 @@ def push_refusal_env(git: Git) -> dict[str, str]:
     for index, (key, value) in enumerate(settings):
         env[f"GIT_CONFIG_KEY_{index}"] = key
         env[f"GIT_CONFIG_VALUE_{index}"] = value
-    return env
+    fs.write_atomic(system, _closed(git).encode("utf-8", "surrogateescape"), durable=False)
+    env |= {"GIT_CONFIG_SYSTEM": str(system), "GIT_CONFIG_NOSYSTEM": "0"}
+    return env | {"GIT_SSH_COMMAND": _fetching_ssh(git)}
+
+
+def _closed(git: Git) -> str:
+    """The system's own configuration, if there is one, and that no ref may be pushed to."""
+    out = git.run("config", "--system", "--list", "--show-origin", "-z", check=False)
+    origin = out.decode("utf-8", "surrogateescape").split("\0")[0].removeprefix("file:")
+    quoted = origin.replace("\\", "\\\\").replace('"', '\\"')
+    return (
+        f'[include]\n\tpath = "{quoted}"\n' if origin else ""
+    ) + "[receive]\n\thideRefs = refs\n"
+
+
+def _fetching_ssh(git: Git) -> str:
+    """The user's ssh command, unless it is to start what takes a push in."""
+    program = git.env.get("GIT_SSH_COMMAND") or git.text("config", "core.sshCommand", check=False)
+    script = (
+        'case "$*" in *receive-pack*) echo "donewhen: a push is refused" >&2; exit 1;; esac; '
+        f'exec {program or "ssh"} "$@"'
+    )
+    return f"sh -c {shlex.quote(script)} ssh"

@@ -24,6 +24,7 @@ LEFT_OUT = (
 EXACT = (
     "-c", "core.trustctime=true",
     "-c", "core.checkStat=default",
+    "-c", "core.ignoreStat=false",
     "-c", "core.untrackedCache=false",
     "-c", "core.splitIndex=false",
     "-c", "advice.addEmbeddedRepo=false",

@@ -300,6 +300,8 @@ def why_lines(seen: Overview) -> list[str]:
         lines.append(f"  {short(state.detail, 300)}")
     if state.tried:
         lines += ["", "what was tried:", *(f"  {line}" for line in state.tried)]
+    if seen.altered:
+        lines += ["", f"{seen.altered} was changed since it was recorded, and is not shown"]
     if seen.verdict:
         lines += ["", *verdict_lines(seen.verdict)]
     if state.reason:

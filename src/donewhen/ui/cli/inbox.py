@@ -46,22 +46,21 @@ def _list(as_json: bool, everything: bool) -> int:
 @json_option
 def show(id: str, as_json: bool) -> int:
     """An item (by its id or its run's, a unique prefix will do) with verdict and diffstat."""
-    import json
-    from pathlib import Path
-
+    from donewhen.drivers.reading import overview
     from donewhen.drivers.repo import open_repo
     from donewhen.ui import view
 
-    item = open_repo().inbox.get(id)
-    try:
-        verdict = json.loads(Path(item["evidence"].get("verdict", "")).read_bytes())
-    except (OSError, ValueError):
-        verdict = None
+    repo = open_repo()
+    item = repo.inbox.get(id)
+    seen = overview(repo, item["run"])
+    verdict = seen.verdict
     if as_json:
         print_json({**item, "verdict": verdict})
     else:
         for line in view.item_lines(item, verdict):
             click.echo(line)
+        if seen.altered:
+            click.echo(f"{seen.altered} was changed since it was recorded, and is not shown")
     return 0
 
 
