@@ -107,11 +107,23 @@ class Workspace:
         self.git.update_ref(f"refs/heads/{branch_of(self.run)}", commit, None)
         if not ours:
             self.here.run("symbolic-ref", "HEAD", f"refs/heads/{branch_of(self.run)}")
-        self.here.run("read-tree", "--reset", commit)
+        self._index(commit)
+
+    def _index(self, commit: str) -> None:
+        """The worktree's index as of `commit`; made anew where marks of the agent's stand in the way."""
+        try:
+            self.here.run("read-tree", "--reset", commit)
+        except GitError:
+            self._new_index(commit)
+
+    def _new_index(self, tree: str) -> None:
+        (self.path / self.here.text("rev-parse", "--git-path", "index")).unlink(missing_ok=True)
+        self.here.run("read-tree", tree)
 
     def restore(self, tree: str) -> None:
         """Back to `tree`, for an agent whose turn was lost half way; ignored files stay."""
         if not self.in_place:
+            self._new_index(tree)
             self.here.run("read-tree", "--reset", "-u", tree)
             self.here.run("clean", "-ffdq")
 
@@ -122,7 +134,7 @@ class Workspace:
         try:
             self.git.update_ref(f"refs/heads/{branch_of(self.run)}", commit, None)
             if (self.path / ".git").exists():
-                self.here.run("read-tree", "--reset", commit)
+                self._index(commit)
         except GitError as error:
             raise GitError(
                 f"could not move {branch_of(self.run)} to {commit[:12]}: {error.message}",

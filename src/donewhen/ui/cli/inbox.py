@@ -46,6 +46,9 @@ def _list(as_json: bool, everything: bool) -> int:
 @json_option
 def show(id: str, as_json: bool) -> int:
     """An item (by its id or its run's, a unique prefix will do) with verdict and diffstat."""
+    import json
+    from pathlib import Path
+
     from donewhen.drivers.reading import overview
     from donewhen.drivers.repo import open_repo
     from donewhen.ui import view
@@ -53,7 +56,11 @@ def show(id: str, as_json: bool) -> int:
     repo = open_repo()
     item = repo.inbox.get(id)
     seen = overview(repo, item["run"])
-    verdict = seen.verdict
+    try:
+        kept = Path("" if seen.altered else item["evidence"].get("verdict", ""))
+        verdict = json.loads(kept.read_bytes())
+    except (OSError, ValueError):
+        verdict = None
     if as_json:
         print_json({**item, "verdict": verdict})
     else:
