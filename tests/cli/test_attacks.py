@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import CALC, FIX, Project
+from tests.conftest import CALC, FIX, GREPPED, Project
 
 Make = Callable[..., Project]
 Script = Callable[..., Path]
@@ -162,12 +162,17 @@ def finished(project: Project, script: Script, turn: Mapping[str, Any]) -> str:
     return str(project.run(GOAL, script(turn)).expect(0).json()["run"])
 
 
+@pytest.fixture
+def project(grepped: Project) -> Project:
+    return grepped
+
+
 @pytest.mark.parametrize("moved", [False, True], ids=["fast-forward", "merge"])
 @pytest.mark.parametrize("how", [(), ("--squash",)], ids=["plain", "squash"])
 def test_ignored_files_of_the_user_are_not_overwritten(
     make_project: Make, script: Script, moved: bool, how: tuple[str, ...]
 ) -> None:
-    project = make_project({**CALC, ".gitignore": "__pycache__/\n.env\ndata\n"})
+    project = make_project({**GREPPED, ".gitignore": "__pycache__/\n.env\ndata\n"})
     project.write({".env": "MINE\n", "data": "MINE TOO\n"})
     theirs = {**FIX, ".gitignore": "__pycache__/\n", ".env": "AGENT\n", "data/db": "AGENT\n"}
     run = finished(project, script, {"write": theirs})
