@@ -407,6 +407,24 @@ def test_in_place_works_in_the_checkout_and_moves_no_branch(
     project.donewhen("inbox", "accept", ran.json()["run"]).expect(0)
 
 
+def test_in_place_the_agent_may_commit_and_takes_nothing_away(
+    project: Project, script: Script
+) -> None:
+    mine = project.git("rev-parse", "HEAD")
+    turn = {"write": FIX, "run": "git commit -qam fix"}
+    result = ends(project, script(turn), "gates-passed", 0, "--in-place")
+    assert project.git("rev-parse", "HEAD~1") == mine
+    assert project.git("log", "-1", "--format=%s") == "fix"
+    assert project.git("status", "--porcelain") == ""
+    assert project.git("rev-parse", f"refs/donewhen/{result['run']}/1^{{tree}}") == result["tree"]
+    back = {"write": {"a.txt": "a"}, "run": "git reset -q --soft HEAD~1"}
+    gate = ("--gate", "test -e a.txt")
+    lost = ends(project, script(back), "tampered", 1, "--in-place", *gate)
+    said = project.donewhen("why", lost["run"]).expect(0).out
+    assert "not the agent's to change" in said
+    assert "worktree" not in said
+
+
 def test_on_a_terminal_it_counts_down_and_shows_one_moving_line(
     project: Project, script: Script
 ) -> None:

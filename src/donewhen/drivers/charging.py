@@ -62,7 +62,8 @@ class Case:
 
     `cwd` is where it worked, `base` and `head` the commits its worktree began with and stands at,
     `made` the blobs that the run produced; `tool_events` whether its events name what it does.
-    `brought` are changes that accepts of other runs explain, `own` branches that the agent began.
+    `brought` are changes that accepts of other runs explain, `own` branches that the agent began;
+    `in_place`: it works in the user's checkout.
     """
 
     git: Git
@@ -74,6 +75,7 @@ class Case:
     made: frozenset[str]
     brought: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
+    in_place: bool = False
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -99,7 +101,9 @@ class Case:
         return False
 
     def moves_there(self) -> bool:
-        """Did a command that moves what is checked out name the checkout?"""
+        """Did a command that moves what is checked out name the checkout, or run in it?"""
+        if self.in_place:
+            return MOVES.search(self.said) is not None
         for event in self.said.split(EVENT):
             if MOVES.search(event) and any(_holds(event, top) for top in self._tops):
                 return True
@@ -195,7 +199,16 @@ def _agents_own(case: Case, change: Change) -> bool:
     """A branch or tag that it began itself, as many do before they work; none of the user's moved."""
     if change.kind != "ref" or change.where or not BRANCH.match(change.what):
         return False
+    if case.in_place and _grew(case, change):
+        return True
     return not change.was or change.what in case.own or _ours(case, change.was)
+
+
+def _grew(case: Case, change: Change) -> bool:
+    """In place it may commit on what is checked out; nothing that stood there is taken away."""
+    git = case.git
+    there = git.text("symbolic-ref", "--quiet", "HEAD", check=False) == change.what
+    return there and bool(change.now) and git.is_ancestor(change.was, change.now)
 
 
 def _nobody_can_say(case: Case, change: Change) -> bool:

@@ -114,7 +114,8 @@ class Guard:
             return None
         loud = [c for c in found if not c.what.startswith(QUIET)]
         if loud:
-            self.tell(f"outside the worktree: {outside.told(loud)}")
+            where = "in the repository" if self.run.workspace.in_place else "outside the worktree"
+            self.tell(f"{where}: {outside.told(loud)}")
         case = self._case(found, said, tool_events, since)
         self._begun |= {c.what for c in found if c.kind == "ref" and not c.where and not c.was}
         return _fact(charge(case, found))
@@ -135,6 +136,7 @@ class Guard:
             made=made,
             brought=frozenset(_brought(run, found, since)),
             own=frozenset(self._begun),
+            in_place=run.workspace.in_place,
         )
 
 

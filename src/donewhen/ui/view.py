@@ -118,7 +118,7 @@ SAYS = {
     "max-iterations": "The iterations are used up and the gates are not green.",
     "budget": "A budget is used up and the gates are not green.",
     "integrity": "The gates are green only because tests or their configuration were weakened.",
-    "tampered": "Something outside the worktree was changed.",
+    "tampered": "Something was changed that is not the agent's to change.",
     "agent-unavailable:auth": "The agent is not logged in, or its key is refused; no iteration was "
     "spent on that. Log in, then resume.",
     "agent-unavailable:credit": "The agent's account has no credit left; no iteration "
