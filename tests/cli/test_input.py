@@ -273,6 +273,8 @@ def test_a_goal_of_200_kb(project: Project, script: Script, how: str) -> None:
         ('"$@" x --gate "+a \\$HOME"', "--gate '+sh: a $HOME'"),
         ('"$@" x --gate "a \\`b\\`"', "--gate 'sh: a `b`'"),
         ('"$@" x --gate "pytest -q | tail -5"', "Type: --gate 'pytest -q'"),
+        ('"$@" x --gate "sh: pytest -q || true"', "Type: --gate 'pytest -q'"),
+        ('"$@" x --gate "sh: pytest -q; echo done"', "is that of `echo done`, not of `pytest -q`"),
         ('"$@" x --gate "foo=1 pytest"', "--gate 'env foo=1 pytest'"),
     ],
 )  # fmt: skip

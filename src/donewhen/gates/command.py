@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import PurePath
 
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
@@ -42,6 +43,8 @@ COVERAGE_VALUES = frozenset(
 SWALLOW = frozenset({"tee", "cat", "head", "tail", "less", "more", "nl", "ts"})
 ENDS = re.compile(r"(\|\||&&|\|&|[|;&\n])")
 QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"")
+COMMENT = re.compile(r"(?:^|(?<=\s))#.*")
+REDIRECTED = re.compile(r"\d*[<>]&\d*-?|&>")
 
 
 def program_at(argv: Sequence[str]) -> int:
@@ -112,20 +115,48 @@ def _module(argv: Sequence[str], at: int, valued: frozenset[str]) -> int:
     return -1
 
 
+ALWAYS = frozenset({"true", ":", "echo", "printf"})  # programs that do not fail
+LEAVES = re.compile(r"\b(exit|exec|return|trap|errexit|set\s+-\w*e\w*)\b")  # a failure gets out
+
+
 def swallowed(script: str) -> tuple[str, str] | None:
-    """(what is piped, into what) if a script ends in a pipe that hides every failure before it."""
-    if "pipefail" in script or "PIPESTATUS" in script:
+    """(what runs, what hides it) where a script ends in what lets no failure before it through.
+
+    A pipe into a program that never fails, `|| true`, `; echo done`, or the background.
+    """
+    plain = script
+    for filler, words in (
+        ("_", QUOTED),
+        (" ", COMMENT),
+        (" ", REDIRECTED),
+    ):  # hold no end of a command
+        plain = words.sub(partial(_filled, filler), plain)
+    plain = plain.rstrip("; \n")
+    *_, end = (None, *ENDS.finditer(plain))
+    if end is None or end[0] == "&&" or ")" in plain[end.end() :]:
         return None
-    plain = QUOTED.sub("''", script)
-    plain = re.sub(r"(^|\s)#.*", " ", plain)  # comments
-    plain = re.sub(r"\d*[<>]&\d*-?|&>", " ", plain)  # redirections are no ends of commands
-    parts = ENDS.split(plain.strip("; \n"))
-    if len(parts) < 3 or parts[-2] not in {"|", "|&"} or ")" in parts[-1]:
+    before, last = script[: end.start()].strip(), script[end.end() : len(plain)].strip()
+    if end[0] in {"|", "|&"}:
+        hides = _named(last) in SWALLOW and not re.search("pipefail|PIPESTATUS", script)
+        return (before, last.split()[0]) if hides else None
+    begun = {_named(part) for part in ENDS.split(plain[: end.start()])[::2]}
+    if LEAVES.search(plain[: end.start()]) or begun <= ALWAYS:
         return None
-    words = parts[-1].split()
-    if not words or _name(words[0]) not in SWALLOW:
-        return None
-    return script.rpartition("|")[0].rstrip("| "), words[0]
+    if end[0] == "&" and not last:
+        return before, "&"
+    if (_named(last) in ALWAYS and ">" not in last) or last.split() == ["exit", "0"]:
+        return before, last
+    return None
+
+
+def _filled(filler: str, found: re.Match[str]) -> str:
+    return filler * len(found[0])
+
+
+def _named(part: str) -> str:
+    """The program of one command of a script, "" where there is none."""
+    words = part.split()
+    return _name(words[0]) if words else ""
 
 
 def _name(word: str) -> str:
