@@ -17,8 +17,10 @@ SHOWN = list(blocks.blocks())
 
 
 @pytest.mark.parametrize("block", SHOWN, ids=lambda b: f"{b.page}:{b.command[:40]}")
-def test_a_block_is_what_the_program_prints(block: blocks.Block, tmp_path: Path) -> None:
-    stale = blocks.difference(block, blocks.output(block.command, tmp_path))
+def test_a_block_is_what_the_program_prints(
+    block: blocks.Block, tmp_path: Path, plain_tools: Path
+) -> None:
+    stale = blocks.difference(block, blocks.output(block.command, tmp_path, plain_tools))
     assert not stale, f"type: make docs\n{stale}"
 
 

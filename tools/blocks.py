@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+HERE = Path(sys.executable).parent
 BLOCK = re.compile(r"(<!-- run: (?P<command>.+?) -->\n+```\w*\n)(?P<text>.*?)(^```$)", re.M | re.S)
 # What differs from run to run is shown as a stand-in.
 STANDINS = (
@@ -70,9 +71,12 @@ def blocks(root: Path = ROOT) -> Iterator[Block]:
             yield Block(str(page.relative_to(root)), line, match["command"], match["text"])
 
 
-def output(command: str, folder: Path) -> str:
-    """What the command prints in a fresh project below `folder`, standard error included."""
-    project, env = world(folder)
+def output(command: str, folder: Path, tools: Path = HERE) -> str:
+    """What the command prints in a fresh project below `folder`, standard error included.
+
+    The programs of `tools` are the first on its PATH.
+    """
+    project, env = world(folder, tools)
     argv = shlex.split(command)
     if argv[0] == "donewhen":
         argv[:1] = [sys.executable, "-m", "donewhen"]
@@ -87,7 +91,7 @@ def output(command: str, folder: Path) -> str:
     return "".join(f"{row.rstrip()}\n" for row in text.splitlines()).strip("\n") + "\n"
 
 
-def world(folder: Path) -> tuple[Path, dict[str, str]]:
+def world(folder: Path, tools: Path = HERE) -> tuple[Path, dict[str, str]]:
     """A committed project, with a home and a state folder of its own."""
     home, project = folder / "home", folder / "calc"
     home.mkdir()
@@ -100,7 +104,7 @@ def world(folder: Path) -> tuple[Path, dict[str, str]]:
         "HOME": str(home),
         "DONEWHEN_STATE": str(folder / "state"),
         "GIT_CONFIG_NOSYSTEM": "1",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join((str(tools), str(HERE), os.environ["PATH"])),
         "PYTHONPATH": str(ROOT / "src"),
         "LANG": "C.UTF-8",
         "COLUMNS": "100",

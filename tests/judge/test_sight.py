@@ -115,34 +115,28 @@ def editable(request: pytest.FixtureRequest, bench: Make) -> Bench:
     return made
 
 
-def test_no_false_green(editable: Bench) -> None:
-    """The checkout was fixed meanwhile, the worktree is broken: without sight it looks green."""
+def test_the_worktree_is_seen_and_the_checkout_is_not(editable: Bench) -> None:
     place = editable.scratch / "worktree"
+    # No false green: the checkout was fixed meanwhile, the worktree is broken.
     editable.project.write(FIX)
     edit(place, BREAK)
-    assert judged(editable, place, Sight()).state is PASS
+    assert judged(editable, place, Sight()).state is PASS, "without sight it looks green"
     seen = look(editable, place)
     assert seen.env == {"PYTHONPATH": str(place / "src")}
     assert "re-pointed" in seen.notes[0]
     assert seen.blind == {}
     assert judged(editable, place, seen).state is FAIL
-
-
-def test_no_false_red(editable: Bench) -> None:
-    """The worktree is fixed, the checkout is not: without sight the fix is not seen."""
-    place = editable.scratch / "worktree"
+    # No false red: the worktree is fixed, the checkout is not.
+    editable.project.write({"src/calc/__init__.py": SRC["src/calc/__init__.py"]})
     edit(place, FIX)
-    assert judged(editable, place, Sight()).state is FAIL
+    assert judged(editable, place, Sight()).state is FAIL, "without sight the fix is not seen"
     assert judged(editable, place, look(editable, place)).state is PASS
-
-
-def test_the_clean_room_has_eyes_of_its_own(editable: Bench) -> None:
+    # The clean room has eyes of its own.
     editable.gates = (PLAIN,)
     editable.baseline()
-    editable.extra_env = {"PYTHONPATH": str(editable.scratch / "worktree" / "src")}
-    edit(editable.scratch / "worktree", BREAK)
-    git = Git(editable.project.root)
-    git.worktree_remove(editable.scratch / "worktree")
+    editable.extra_env = {"PYTHONPATH": str(place / "src")}
+    edit(place, BREAK)
+    Git(editable.project.root).worktree_remove(place)
     editable.project.write(FIX)
     verdict = editable.decide()
     assert verdict.state is PASS
