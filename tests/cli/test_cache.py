@@ -52,25 +52,20 @@ def test_no_cache_measures(counted: Project) -> None:
     assert starts(counted) == 2
 
 
-@pytest.mark.parametrize("change", ["tracked", "untracked", "ignored", "environment", "definition"])
-def test_what_a_result_depends_on_makes_it_measured_again(counted: Project, change: str) -> None:
+def test_what_a_result_depends_on_makes_it_measured_again(counted: Project) -> None:
     counted.write({".gitignore": "local.ini\n__pycache__/\n"})
     judged(counted)
-    flags: tuple[str, ...] = ()
-    env: dict[str, str] = {}
-    match change:
-        case "tracked":
-            counted.write({"README": "two\n"})
-        case "untracked":
-            counted.write({"data.txt": "new\n"})
-        case "ignored":
-            counted.write({"local.ini": "[a]\n"})
-        case "environment":
-            env = {"MODE": "strict"}
-        case "definition":
-            flags = ("--gate", "pytest -q -p no:randomly")
-    counted.donewhen("judge", *flags, **env).expect(0)
-    assert starts(counted) == 2
+    changes: list[tuple[dict[str, str], tuple[str, ...], dict[str, str]]] = [
+        ({"README": "two\n"}, (), {}),  # tracked
+        ({"data.txt": "new\n"}, (), {}),  # untracked
+        ({"local.ini": "[a]\n"}, (), {}),  # ignored
+        ({}, (), {"MODE": "strict"}),  # the environment
+        ({}, ("--gate", "pytest -q -p no:randomly"), {}),  # the definition
+    ]
+    for number, (files, flags, env) in enumerate(changes, 2):
+        counted.write(files)
+        counted.donewhen("judge", *flags, **env).expect(0)
+        assert starts(counted) == number, (files, flags, env)
 
 
 def test_what_differs_from_shell_to_shell_does_not(counted: Project) -> None:
@@ -133,25 +128,26 @@ def test_hermetic_false_is_never_kept(counted: Project) -> None:
     assert starts(counted) == 2
 
 
-@pytest.mark.parametrize("change", ["forged", "torn", "moved", "unsigned"])
-def test_an_entry_that_somebody_else_wrote_is_no_result(counted: Project, change: str) -> None:
+def test_an_entry_that_somebody_else_wrote_is_no_result(counted: Project) -> None:
     counted.write({"tests/test_it.py": f"{COUNTED}    assert False\n"})
     counted.donewhen("judge").expect(1)
     (entry,) = (counted.root / ".git/donewhen/cache").glob("?" * 64)
     data = entry.read_bytes()
-    match change:
-        case "forged":
-            entry.write_bytes(data.replace(b'"state": "fail"', b'"state": "pass"'))
-        case "torn":
-            entry.write_bytes(data[: len(data) // 2])
-        case "moved":
-            counted.write({"tests/test_it.py": f"{COUNTED}    assert 0\n"})
-            counted.donewhen("judge").expect(1)
-            for other in entry.parent.glob("?" * 64):
-                other.write_bytes(data)
-        case "unsigned":
-            result = json.loads(data[64:])
-            entry.write_bytes(json.dumps({**result, "state": "pass", "findings": []}).encode())
+    result = json.loads(data[64:])
+    forged = {
+        "forged": data.replace(b'"state": "fail"', b'"state": "pass"'),
+        "torn": data[: len(data) // 2],
+        "unsigned": json.dumps({**result, "state": "pass", "findings": []}).encode(),
+    }
+    for what, entered in forged.items():
+        entry.write_bytes(entered)
+        before = starts(counted)
+        counted.donewhen("judge").expect(1)
+        assert starts(counted) > before, what
+    counted.write({"tests/test_it.py": f"{COUNTED}    assert 0\n"})
+    counted.donewhen("judge").expect(1)
+    for other in entry.parent.glob("?" * 64):  # a true one, of another tree
+        other.write_bytes(data)
     before = starts(counted)
     counted.donewhen("judge").expect(1)
     assert starts(counted) > before

@@ -10,11 +10,16 @@ import pytest
 
 from donewhen.testing.model_server import ModelServer, Step, bash, fail, text
 from tests.cli.test_sight import editable  # noqa: F401  # the same fixture: a real editable project
-from tests.conftest import FIX, Project
+from tests.conftest import CALC, FIX, Project
 
 pytestmark = pytest.mark.real("claude")
 Cli = Callable[[str], dict[str, str]]
 GOAL = "make the tests pass"
+
+
+@pytest.fixture
+def project(grepped: Project) -> Project:
+    return grepped
 
 
 def driven(
@@ -76,7 +81,10 @@ def test_a_model_that_changes_nothing(project: Project, claude_cli: Cli) -> None
     assert "Another approach" in json.dumps(server.requests[2]["messages"])
 
 
-def test_it_may_run_the_gates_and_edit_but_not_push(project: Project, claude_cli: Cli) -> None:
+def test_it_may_run_the_gates_and_edit_but_not_push(
+    make_project: Callable[..., Project], claude_cli: Cli
+) -> None:
+    project = make_project(CALC)
     steps = [bash("python -m pytest -q"), bash("git push origin main"), edit(FIX), text("ok")]
     result, server = driven(project, claude_cli, steps)
     assert result["reason"] == "gates-passed"
@@ -87,7 +95,7 @@ def test_it_may_run_the_gates_and_edit_but_not_push(project: Project, claude_cli
 
 @pytest.mark.parametrize(
     ("status", "reason"),
-    [(401, "auth"), (403, "auth"), (429, "limited"), (500, "overloaded"), (529, "overloaded")],
+    [(401, "auth"), (429, "limited"), (529, "overloaded")],  # tests/agents/test_claude.py has more
 )
 @pytest.mark.row("D2", kills="donewhen.agents.claude:Stream.finish")
 def test_refusals_spend_no_iteration(

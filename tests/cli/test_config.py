@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import FIX, Project
+from tests.conftest import FIX, GREPPED, Project
 
 Script = Callable[..., Path]
 GOAL = "make the tests pass"
@@ -17,8 +17,10 @@ WRONG = [
 
 
 @pytest.mark.row("V4", kills="donewhen.config.check:checked")
-def test_limits_of_the_file_count_and_flags_win(project: Project, script: Script) -> None:
-    project.write({"donewhen.toml": "version = 1\n[limits]\nmax_iterations = 2\n"})
+def test_limits_of_the_file_count_and_flags_win(grepped: Project, script: Script) -> None:
+    project = grepped
+    toml = GREPPED["donewhen.toml"] + "[limits]\nmax_iterations = 2\n"
+    project.write({"donewhen.toml": toml})
     ran = project.run(GOAL, script(*WRONG)).expect(1)
     assert "2 iterations" in ran.err
     assert (ran.json()["reason"], ran.json()["iterations"]) == ("max-iterations", 2)
@@ -26,8 +28,8 @@ def test_limits_of_the_file_count_and_flags_win(project: Project, script: Script
     assert (ran.json()["reason"], ran.json()["iterations"]) == ("max-iterations", 1)
 
 
-def test_without_a_word_there_are_ten_iterations(project: Project, script: Script) -> None:
-    assert "10 iterations, 4h, no money cap" in project.run(GOAL, script({"write": FIX})).err
+def test_without_a_word_there_are_ten_iterations(grepped: Project, script: Script) -> None:
+    assert "10 iterations, 4h, no money cap" in grepped.run(GOAL, script({"write": FIX})).err
 
 
 def test_gates_of_the_file_replace_detection_and_flags_replace_both(project: Project) -> None:

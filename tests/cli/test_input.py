@@ -79,8 +79,9 @@ FAULTS = {
 
 
 @pytest.mark.row("D12", kills="donewhen.config.check:_values")
-@pytest.mark.parametrize("ends", ["\n", "\r\n"])
-@pytest.mark.parametrize("text", FAULTS)
+@pytest.mark.parametrize(
+    ("text", "ends"), [(t, "\n") for t in FAULTS] + [(t, "\r\n") for t in list(FAULTS)[::7]]
+)
 def test_a_fault_of_the_configuration(make_project: Make, text: str, ends: str) -> None:
     project = make_project({})
     data = BOM * (ends == "\r\n") + config(text).replace(b"\n", ends.encode())
@@ -206,13 +207,10 @@ def test_a_file_that_may_not_be_read(project: Project, name: str) -> None:
 # -- the goal --------------------------------------------------------------------------------------
 
 GOALS = {
-    "quotes": b"it's \"this\" `and` 'that'",
-    "shell": b"$(touch PWNED) ; touch PWNED & | > PWNED && $HOME \\",
-    "newlines": b"one\ntwo\r\n\n- [ ] three\n---\n",
-    "emoji": "fix 🎉 für 漢字 \u202eright to left\u202c".encode(),
-    "blank ends": b"  make it pass \t\n ",
+    "all at once": b"  it's \"this\" `and` 'that' $(touch PWNED) ; touch PWNED & | > PWNED && $HOME \\\n"
+    b"$goal $$ ${gates} {goal} %s\r\n\n- [ ] three\n---\n\t"
+    + "fix 🎉 für 漢字 \u202eright to left\u202c \t\n ".encode(),
     "not UTF-8": b"caf\xe9 \xff\xfe",
-    "looks like a template": b"$goal $$ ${gates} {goal} %s",
 }
 
 
@@ -296,10 +294,8 @@ def test_no_arguments_at_all(project: Project) -> None:
 # -- locale, streams, places -----------------------------------------------------------------------
 
 LOCALES: dict[str, dict[str, str]] = {
-    "C": {"LC_ALL": "C"},
     "C, strictly": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
-    "cp1252": {"PYTHONIOENCODING": "cp1252"},
-    "ascii": {"PYTHONIOENCODING": "ascii"},
+    "cp1252": {"PYTHONIOENCODING": "cp1252", "TERM": "dumb"},
 }
 
 
@@ -361,9 +357,7 @@ def test_a_reader_that_leaves(project: Project, script: Script) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["with a space", 'it\'s "quoted" $HOME', "two\nlines", "-dash", "ünï"]
-)
+@pytest.mark.parametrize("name", ['it\'s "quoted" $HOME ünï', "two\nlines", "-dash"])
 def test_odd_places(make_project: Make, script: Script, name: str) -> None:
     project = make_project(GREPPED, name)
     run = project.run(GOAL, script({"write": FIX})).expect(0).json()["run"]
@@ -373,7 +367,7 @@ def test_odd_places(make_project: Make, script: Script, name: str) -> None:
     project.donewhen("judge").expect(0)
 
 
-@pytest.mark.parametrize("home", [None, "", "relative", "/nonexistent"])
+@pytest.mark.parametrize("home", [None, "relative", "/nonexistent"])
 def test_without_a_home(project: Project, script: Script, home: str | None) -> None:
     line = '"$@"' if home is not None else 'unset HOME; "$@"'
     env = {"HOME": home or ""}
