@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 DOORS = {
     "project",
     "make_project",
+    "grepped",
     "editable",
     "claude_cli",
 }  # fixtures that start the command line
