@@ -104,6 +104,8 @@ def test_refusals_spend_no_iteration(
     result, _ = driven(project, claude_cli, [], "--no-wait", after=fail(status))
     assert result["reason"] == f"agent-unavailable:{reason}"
     assert result["iterations"] == 0
+    ended = [r["data"] for r in project.journal(result["run"]) if r["type"] == "AgentEnded"]
+    assert ("To log in type `claude`" in ended[-1]["detail"]) is (reason == "auth")
 
 
 def test_a_low_credit_balance(project: Project, claude_cli: Cli) -> None:

@@ -301,7 +301,8 @@ LOCALES: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("name", LOCALES)
 def test_any_locale(project: Project, script: Script, name: str) -> None:
-    turn = {"write": {**FIX, "für.txt": "漢字\n"}, "say": "✓ 漢字 🎉"}
+    odd = r"printf 'caf\351 \355\240\200 \000\n'; printf x > $(printf 'caf\351.txt')"  # no UTF-8
+    turn = {"write": {**FIX, "für.txt": "漢字\n"}, "say": "✓ 漢字 🎉", "run": odd}
     env = LOCALES[name]
     goal = "fix 🎉 für 漢字"
     run = project.run(goal, script(turn), *DONE, **env).expect(0).json()["run"]
@@ -310,6 +311,7 @@ def test_any_locale(project: Project, script: Script, name: str) -> None:
         assert "internal error" not in project.donewhen(*command, **env).err
     project.donewhen("inbox", "accept", run, **env).expect(0)
     assert (project.root / "für.txt").exists()
+    assert os.path.exists(os.fsencode(project.root) + b"/caf\xe9.txt")
 
 
 STREAMS = {

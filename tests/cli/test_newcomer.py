@@ -172,6 +172,7 @@ def test_without_a_gate_the_banner_promises_none(make_project: Make, script: Scr
     assert "gates   none found, so there is one turn" in shown
     assert "done    when you say so: nothing is measured" in shown
     assert "every required gate" not in shown.partition("needs-human")[0]
+    assert "baseline" not in shown
 
 
 def test_resume_says_why_it_stays(project: Project, script: Script) -> None:

@@ -174,6 +174,28 @@ def test_the_users_own_commits_meanwhile_are_their_business(
     assert result.expect(0).json()["reason"] == "gates-passed"
 
 
+def test_work_that_gets_on_is_not_stuck(
+    make_project: Callable[..., Project], script: Script
+) -> None:
+    """Each turn commits what it did, so that its tree is clean; each leaves fewer findings."""
+    gates = "".join(f"[gates.{name}]\nrun = 'test -e {name}'\n" for name in "abcd")
+    project = make_project({"donewhen.toml": f"version = 1\n{gates}"})
+    commit = {"run": "git add -A && git commit -qm step"}
+    turns = [{"write": {name: "x"}, **commit} for name in "abcd"]
+    assert ends(project, script(*turns), "gates-passed", 0)["iterations"] == 4
+
+
+def test_a_verdict_of_an_earlier_run_ends_no_other(project: Project, script: Script) -> None:
+    first = ends(project, script({"write": FIX}), "gates-passed", 0)
+    project.donewhen("inbox", "accept", first["run"]).expect(0)
+    project.write(GREPPED)
+    project.commit("red again")
+    second = ends(project, script({"say": "done"}, after="repeat"), "stuck:idle", 1)
+    assert second["tree"] != first["tree"]
+    again = project.donewhen("resume", first["run"], "--json").expect(0).json()
+    assert (again["tree"], again["reason"]) == (first["tree"], "gates-passed")
+
+
 # -- exit 3 --------------------------------------------------------------------------------------
 
 

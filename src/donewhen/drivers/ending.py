@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from donewhen.core.commands import AskHuman, Command
+from donewhen.core.commands import AskHuman, Command, RunGates
 from donewhen.core.events import (
     AgentEnded,
     Anchored,
@@ -30,7 +30,7 @@ SILENT_ENDS = frozenset({"cancelled", "interrupted"})
 def lines(state: LoopState, fact: Fact) -> list[str]:
     """What a watcher is told about a fact: nothing, or one line."""
     match fact:
-        case RunStarted() if state.pending:
+        case RunStarted() if isinstance(state.pending, RunGates):
             return ["measuring the baseline"]
         case Anchored():
             return ["the agent works"]
