@@ -106,6 +106,28 @@ def test_counts_are_said_once_and_in_the_right_number(make_project: Make) -> Non
     assert missing.count("looked in PATH=") == 1
 
 
+# -- what people type ------------------------------------------------------------------------------
+
+TYPED = {
+    ("run", "fix", "the bug"): "donewhen run 'fix the bug'",
+    ("run", "- [ ] fix it"): "donewhen run -- '- [ ] fix it'",
+    ("judge", "pytest", "-q"): "donewhen judge --help",
+    ("judge", "pytest"): "donewhen judge --gate pytest",
+    ("accept", "r1"): "Did you mean `donewhen inbox accept`?",
+    ("inbox", "accept"): "Type `donewhen inbox`, which lists them",
+    ("resume",): "Type `donewhen status`, which lists them",
+    ("fix the bug",): 'donewhen run "fix the bug"',
+    ("jugde",): "Did you mean `donewhen judge`?",
+    ("judge", "--gates", "pytest"): "Did you mean '--gate'?",
+}
+
+
+def test_near_misses_are_told_what_to_type(project: Project) -> None:
+    for words, says in TYPED.items():
+        assert says in project.donewhen(*words).expect(2).err, words
+    assert not (project.root / ".git/donewhen").exists()
+
+
 # -- the agent -------------------------------------------------------------------------------------
 
 

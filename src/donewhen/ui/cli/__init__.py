@@ -63,7 +63,9 @@ class Commands(click.Group):
 def _unknown(name: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, COMMANDS, n=1)
+    from donewhen.ui.cli.hints import meant as within
+
+    near = [within(name)] if within(name) else get_close_matches(name, COMMANDS, n=1)
     if " " in name:
         return f'There is no command {name!r}. To give a goal, type: donewhen run "{name}"'
     meant = f" Did you mean `donewhen {near[0]}`?" if near else ""
@@ -104,8 +106,9 @@ def _guarded(words: list[str]) -> int:
     except DonewhenError as error:
         return _complain(str(error), error.exit_code)
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "donewhen"
-        return _complain(f"{error.format_message()}\n  Type `{where} --help`.", 2)
+        from donewhen.ui.cli.hints import hint
+
+        return _complain(f"{error.format_message()}\n  {hint(error, words)}", 2)
     except click.ClickException as error:
         return _complain(error.format_message(), 2)
     except (KeyboardInterrupt, click.Abort):
