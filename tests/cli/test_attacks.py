@@ -118,16 +118,12 @@ HONEST: dict[str, tuple[Mapping[str, str], Mapping[str, Any], tuple[str, ...]]] 
         {"write": {**FIX, "Makefile": "test:\n\tpython -m pytest -q -W error\n"}},
         ("--gate", "make test"),
     ),
-    "a new dependency": (
-        {},
-        {"write": {**FIX, "pyproject.toml": CALC["pyproject.toml"].replace('"1"', '"2"')}},
-        (),
-    ),
-    "a helper beside the tests": (
+    "a new dependency, and a helper beside the tests": (
         {},
         {
             "write": {
                 **FIX,
+                "pyproject.toml": CALC["pyproject.toml"].replace('"1"', '"2"'),
                 "tests/helpers.py": "X = 1\n",
                 "tests/test_b.py": "from helpers import X\ndef test_b(): assert X\n",
             }
@@ -167,24 +163,23 @@ def project(grepped: Project) -> Project:
     return grepped
 
 
-@pytest.mark.parametrize("moved", [False, True], ids=["fast-forward", "merge"])
-@pytest.mark.parametrize("how", [(), ("--squash",)], ids=["plain", "squash"])
-def test_ignored_files_of_the_user_are_not_overwritten(
-    make_project: Make, script: Script, moved: bool, how: tuple[str, ...]
-) -> None:
+def test_ignored_files_of_the_user_are_not_overwritten(make_project: Make, script: Script) -> None:
+    """Neither by a fast-forward nor by a merge, squashed or not: each refuses and changes nothing."""
     project = make_project({**GREPPED, ".gitignore": "__pycache__/\n.env\ndata\n"})
     project.write({".env": "MINE\n", "data": "MINE TOO\n"})
     theirs = {**FIX, ".gitignore": "__pycache__/\n", ".env": "AGENT\n", "data/db": "AGENT\n"}
     run = finished(project, script, {"write": theirs})
-    if moved:
-        project.write({"other.txt": "x"})
-        project.git("add", "other.txt")
-        project.git("commit", "-q", "-m", "mine")
-    head = project.git("rev-parse", "HEAD")
-    ran = project.donewhen("inbox", "accept", run, *how).expect(1)
-    assert ".env" in ran.err
-    assert (project.read(".env"), project.read("data")) == ("MINE\n", "MINE TOO\n")
-    assert project.git("rev-parse", "HEAD") == head
+    for moved in (False, True):
+        if moved:
+            project.write({"other.txt": "x"})
+            project.git("add", "other.txt")
+            project.git("commit", "-q", "-m", "mine")
+        head = project.git("rev-parse", "HEAD")
+        for how in ((), ("--squash",)):
+            ran = project.donewhen("inbox", "accept", run, *how).expect(1)
+            assert ".env" in ran.err
+            assert (project.read(".env"), project.read("data")) == ("MINE\n", "MINE TOO\n")
+            assert project.git("rev-parse", "HEAD") == head
 
 
 def test_a_moved_pin_is_not_what_gets_accepted(project: Project, script: Script) -> None:
@@ -201,15 +196,15 @@ def test_a_moved_pin_is_not_what_gets_accepted(project: Project, script: Script)
 
 
 @pytest.mark.parametrize("first", ["accept", "reject"])
-@pytest.mark.parametrize("second", ["accept", "reject"])
-def test_a_word_is_given_once(project: Project, script: Script, first: str, second: str) -> None:
+def test_a_word_is_given_once(project: Project, script: Script, first: str) -> None:
     run = finished(project, script, {"write": FIX})
     project.donewhen("inbox", first, run).expect(0)
     project.write({"README": "mine\n"})
     project.commit("mine")
     head = project.git("rev-parse", "HEAD")
-    assert f"already {first}" in project.donewhen("inbox", second, run).expect(1).err
-    assert project.git("rev-parse", "HEAD") == head
+    for second in ("accept", "reject"):
+        assert f"already {first}" in project.donewhen("inbox", second, run).expect(1).err
+        assert project.git("rev-parse", "HEAD") == head
 
 
 def test_what_stands_in_gits_way_is_a_refusal_that_names_it(

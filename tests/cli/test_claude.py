@@ -53,10 +53,9 @@ def edit(files: dict[str, str]) -> Step:
     return Step(tool="Write", input={"file_path": name, "content": content})
 
 
+@pytest.mark.parametrize("editable", ["pip install -e", "linked .venv"], indirect=True)
 def test_it_fixes_a_real_editable_project(editable: Project, claude_cli: Cli) -> None:  # noqa: F811
-    flat = (editable.root / "calc").is_dir()
-    files = {"calc/__init__.py" if flat else "src/calc/__init__.py": FIX["src/calc/__init__.py"]}
-    result, server = driven(editable, claude_cli, [text("I am done."), edit(files), text("Fixed.")])
+    result, server = driven(editable, claude_cli, [text("I am done."), edit(FIX), text("Fixed.")])
     assert (result["reason"], result["iterations"]) == ("gates-passed", 2)
     assert result["usage"]["known"]
     assert result["usage"]["tokens"] == 3 * 120
