@@ -26,7 +26,7 @@ demo: .venv/ready ## a real run in a throw-away repository: a liar, a worker, ac
 	$(BIN)/python tools/demo.py
 
 test: .venv/ready ## all tests (real clients where they are found)
-	$(BIN)/python -m pytest -q -n 2 $(ARGS)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal $(ARGS)
 
 check: .venv/ready ## format, lint, types
 	$(BIN)/ruff format --check .

@@ -51,13 +51,14 @@ MARK = "turn"
 OLD = {"sleep": 2}
 
 
-def test_an_iteration_that_changes_nothing_starts_four_gits(
+def test_an_iteration_that_changes_nothing_starts_five_gits(
     project: Project, script: Script, gits: Path
 ) -> None:
     mark = {"run": f"echo {MARK} >> {gits}"}
     turns = ({**mark, **OLD}, mark, mark)
     project.run(GOAL, script(*turns), "--gate", IDLE, "--max-iter", "3").expect(1)
-    assert iterations(gits)[1] == {"add": 2, "rev-parse": 1, "update-ref": 1}
+    # Worktree before and after the gates, and the user's checkout, are keyed.
+    assert iterations(gits)[1] == {"add": 3, "rev-parse": 1, "update-ref": 1}
 
 
 def test_an_iteration_that_changes_a_file_writes_its_tree_once(
@@ -69,7 +70,7 @@ def test_an_iteration_that_changes_a_file_writes_its_tree_once(
     ]
     project.run(GOAL, script(*turns), "--gate", IDLE, "--max-iter", "3").expect(1)
     found = iterations(gits)[1]
-    assert (found["add"], found["write-tree"], found["for-each-ref"]) == (2, 1, 0)
+    assert (found["add"], found["write-tree"], found["for-each-ref"]) == (3, 1, 0)
 
 
 # -- what is not asked twice is still seen ---------------------------------------------------------
@@ -83,11 +84,9 @@ MOVE = "git commit -q --allow-empty -m fix && git update-ref refs/heads/main HEA
         ("true", MOVE),
         ("git pack-refs --all", MOVE),
         ("true", f"{MOVE} && git pack-refs --all"),
-        ("true", 'git rev-parse HEAD > "$(git rev-parse --git-common-dir)"/refs/heads/evil-branch'),
-        ("true", "git branch evil-branch"),
         ("git tag old-tag", "git tag -d old-tag"),
     ],
-    ids=["loose", "packed before", "packed after", "by hand", "a new one", "one that is gone"],
+    ids=["loose", "packed before", "packed after", "one that is gone"],
 )
 def test_a_ref_that_moves_in_a_later_turn_is_found(
     project: Project, script: Script, before: str, move: str
@@ -98,6 +97,23 @@ def test_a_ref_that_moves_in_a_later_turn_is_found(
     result = project.run(GOAL, script(*turns), "--gate", IDLE).expect(1).json()
     assert result["reason"] in {"tampered", "integrity"}
     assert result["iterations"] == 2, "found in the turn in which it happened"
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        'git rev-parse HEAD > "$(git rev-parse --git-common-dir)"/refs/heads/new-branch',
+        "git branch new-branch",
+    ],
+    ids=["by hand", "by git"],
+)
+def test_a_branch_that_begins_in_a_later_turn_is_seen_and_told(
+    project: Project, script: Script, begin: str
+) -> None:
+    turns = ({"say": "x"}, {"write": {"a.txt": "1"}}, {"run": begin})
+    ran = project.run(GOAL, script(*turns), "--gate", IDLE).expect(1)
+    assert ran.json()["reason"].startswith("stuck:")
+    assert "outside the worktree: refs/heads/new-branch is now" in ran.err
 
 
 def test_a_ref_that_a_gate_moves_is_not_the_next_turns(project: Project, script: Script) -> None:
