@@ -65,9 +65,11 @@ class Bench:
     def judge(self) -> Verdict:
         return judge(self.request())
 
-    def decide(self, provide: Any = lambda _room: None) -> Verdict:
+    def decide(
+        self, provide: Any = lambda _room: None, told: frozenset[str] = frozenset()
+    ) -> Verdict:
         """The deciding verdict on the checkout's tree as it is now."""
-        request = self.request(Purpose.DECIDING)
+        request = replace(self.request(Purpose.DECIDING), told=told)
         assert request.keeper
         git = request.keeper.git
         tree = request.keeper.key()

@@ -89,31 +89,31 @@ def test_the_gates_of_the_room_cannot_push_either(bench: Make) -> None:
     assert made.decide().state is PASS
 
 
-@pytest.mark.parametrize(
-    "files",
-    [
-        {"tests/test_calc.py": TEST.replace("assert add(2, 3) == 5", "add(2, 3)")},
-        {"tests/test_calc.py": TEST.replace("== 5", "== -1")},
-        {"tests/test_calc.py": TEST.split("def test_zero")[1].join(["from calc import add\n\n\ndef test_zero", ""])},
-        {"conftest.py": "collect_ignore = ['tests/test_calc.py']\n", "tests/test_more.py": "def test_more(): pass\n"},
-        {"pytest.ini": "[pytest]\npythonpath = src\naddopts = -k zero\n"},
-        {"pyproject.toml": CALC["pyproject.toml"] + 'addopts = "-k zero"\n'},
-    ],
-    ids=["assert removed", "expectation bent", "test deleted", "conftest", "pytest.ini", "addopts"],
-)  # fmt: skip
-def test_weakened_tests_do_not_pass(bench: Make, files: dict[str, str]) -> None:
+WEAK = {
+    "assert removed": ({"tests/test_calc.py": TEST.replace("assert add(2, 3) == 5", "add(2, 3)")}, {"assertion-removed"}),
+    "expectation bent": ({"tests/test_calc.py": TEST.replace("== 5", "== -1")}, {"expectation-changed"}),
+    "test deleted": ({"tests/test_calc.py": "from calc import add\n\n\ndef test_zero():\n    assert add(0, 0) == 0\n"}, {"test-removed"}),
+    "conftest": ({"conftest.py": "collect_ignore = ['tests/test_calc.py']\n", "tests/test_more.py": "def test_more(): pass\n"}, {"test-vanished", "test-change"}),
+    "pytest.ini": ({"pytest.ini": "[pytest]\npythonpath = src\naddopts = -k zero\n"}, {"test-change"}),
+    "addopts": ({"pyproject.toml": CALC["pyproject.toml"] + 'addopts = "-k zero"\n'}, {"test-change"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WEAK)
+def test_weakened_tests_do_not_pass(bench: Make, name: str) -> None:
+    files, rules = WEAK[name]
     made = bench(CALC)
     made.baseline()
     made.project.write(files)
     assert made.judge().state is PASS  # fooled, in the worktree
     verdict = made.decide()
     assert verdict.state is FAIL
-    assert {f.rule for f in verdict.integrity} == {"test-change"}
-    assert [f.path for f in verdict.integrity] == list(files)[:1]  # a new test is no suspicion
-    told = summary(verdict)
-    assert told.unclear_tests
-    assert told.integrity
-    assert len(told.fingerprints) == 1
+    assert {f.rule for f in verdict.integrity} == rules
+    assert summary(verdict).integrity
+    named = rules - {"test-change"}
+    assert summary(verdict).unclear_tests == (not named), "the agent is told before a person is"
+    again = made.decide(told=frozenset(f.fingerprint for f in verdict.integrity))
+    assert summary(again).unclear_tests
 
 
 def test_a_runner_that_drops_a_test_is_found_by_tests_of_our_own(bench: Make) -> None:
@@ -148,15 +148,24 @@ def test_an_honest_new_test_file_passes_without_a_second_variant(bench: Make) ->
     assert one(verdict).counts.tests == 3
 
 
-def test_tests_that_only_grew_pass_since_their_base_versions_do(bench: Make) -> None:
+def test_tests_that_only_grew_need_no_second_variant(bench: Make) -> None:
     made = bench(CALC)
     made.baseline()
     grown = TEST + "\n\ndef test_more():\n    assert add(1, 1) == 2\n"
     made.project.write({**FIX, "tests/test_calc.py": grown})
     verdict = made.decide()
     assert (verdict.state, verdict.integrity) == (PASS, ())
-    assert any("the base versions of tests/test_calc.py pass too" in n for n in verdict.notes)
+    assert not any("base versions" in note for note in verdict.notes)
     assert one(verdict).counts.tests == 3
+
+
+def test_other_tests_pass_where_their_base_versions_do(bench: Make) -> None:
+    made = bench(CALC)
+    made.baseline()
+    made.project.write({**FIX, "tests/test_calc.py": TEST.replace("test_add", "test_sum")})
+    verdict = made.decide()
+    assert (verdict.state, verdict.proof, verdict.integrity) == (PASS, Proof.GOAL, ())
+    assert any("the base versions of tests/test_calc.py pass too" in n for n in verdict.notes)
 
 
 def test_a_changed_interface_is_for_a_person_to_look_at(bench: Make) -> None:

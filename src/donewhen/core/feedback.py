@@ -16,6 +16,7 @@ GATES = 40
 EXCERPT = 1500  # characters
 MESSAGE = 500
 NAME = 300  # a place, a test id, a command, a path
+RESTORE = "Put back what is named here. If the change is right, leave it: then a person decides."
 LEAST = 400  # bytes a gate may always use; with GATES of them the whole is not exceeded
 
 
@@ -28,7 +29,7 @@ def feedback(verdict: Verdict, previous: Verdict | None = None, most: int = WHOL
     known = None if previous is None else _fingerprints(previous)
     red = [_part(gate, known) for gate in verdict.gates if gate.state is not GateState.PASS]
     if verdict.integrity:
-        red.append(("## integrity", [_finding(f) for f in verdict.integrity], ""))
+        red.append((f"## integrity\n\n{RESTORE}", [_finding(f) for f in verdict.integrity], ""))
     left_out = len(red) - GATES
     parts: list[str] = []
     room = most - 80

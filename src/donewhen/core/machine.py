@@ -161,7 +161,7 @@ QUESTIONS = {
     "needs-human:unproven": "All gates are green, but they were before: nothing measured shows that "
     "the goal was reached. Accept the diff, or name a gate that fails now.",
     "needs-human:no-gate": "No gate measured this change. Accept or reject the diff.",
-    "needs-human:test-change": "The gates are green only with the changed tests. Is the change right?",
+    "needs-human:test-change": "The gates are green, but what judges them was changed. Is that right?",
 }
 
 

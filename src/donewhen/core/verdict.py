@@ -133,6 +133,7 @@ class Verdict:
     integrity: tuple[Finding, ...] = ()
     purpose: Purpose = Purpose.ITERATION
     notes: tuple[str, ...] = ()
+    review: bool = False  # what integrity found is for a person to decide
 
     @property
     def exit(self) -> int:
@@ -150,6 +151,7 @@ class Verdict:
             "gates": [asdict(g) for g in self.gates],
             "integrity": [asdict(f) for f in self.integrity],
             "notes": list(self.notes),
+            "review": self.review,
             "exit": self.exit,
         }
 
@@ -175,8 +177,8 @@ class Summary:
     `fingerprints`: sorted, unique fingerprints of blocking findings, gate errors included.
     `errors_only`: nothing is red but gates in state error (their names in `error_gates`).
     `fatal_gate`: a required gate whose tool cannot start or that has no sight ("" for none).
-    `integrity`: only integrity findings are left. `unclear_tests`: only the changed variant of
-    protected tests passes. `evidence`: content hash of the stored verdict.json.
+    `integrity`: only integrity findings are left. `unclear_tests`: and a person has to decide on
+    them. `evidence`: content hash of the stored verdict.json.
     """
 
     state: GateState

@@ -207,7 +207,7 @@ class Bench:
         commit = run.repo.git.commit_tree(tree, [run.base.commit], b"donewhen: clean room\n")
         room = run.repo.layout.tree(f"{run.id}-room")
         return cleanroom.decide(
-            replace(request, checkout=run.plan.checkout),
+            replace(request, checkout=run.plan.checkout, told=_told(run, iteration)),
             run.repo.git,
             tree,
             commit,
@@ -242,6 +242,20 @@ def kept_verdict(run: Run, below: float = math.inf) -> Verdict | None:
         except (OSError, ValueError, KeyError, Corrupt):
             continue
     return None
+
+
+def _told(run: Run, below: int) -> frozenset[str]:
+    """Fingerprints of what integrity found in earlier iterations, which the agent has read."""
+    found: set[str] = set()
+    for number in range(1, below):
+        try:
+            kept = json.loads(
+                (run.repo.layout.iteration(run.id, number) / "verdict.json").read_bytes()
+            )
+            found |= {str(f["fingerprint"]) for f in kept["integrity"]}
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return frozenset(found)
 
 
 def cache_of(layout: Layout) -> Cache:

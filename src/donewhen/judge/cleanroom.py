@@ -14,17 +14,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import SystemRandom
 
-from donewhen.core.fingerprint import digest
 from donewhen.core.verdict import Finding, GateState, Purpose, Verdict
 from donewhen.errors import DonewhenError
 from donewhen.gates.base import GateDef
 from donewhen.gates.env import tools_of
-from donewhen.judge import canary
-from donewhen.judge.integrity import TestChange, known, test_change
+from donewhen.judge import canary, review
+from donewhen.judge.integrity import TestChange, known
 from donewhen.judge.judge import Request, judge, run_one
 from donewhen.judge.planted import plant, unmoved
 from donewhen.judge.sight import POINTERS, packages, sight
-from donewhen.judge.summary import UNCLEAR
 from donewhen.system import fs
 from donewhen.system.git import Git
 from donewhen.system.treekey import TreeKeeper
@@ -67,15 +65,18 @@ def decide(
         names = packages(room / prefix)
     if lies:
         found = _unless_before(found, lies, request, delivered)
-    own = known(request.gates, request.before, names, prefix)
-    change = test_change(git, request.base, tree, own) if request.base else TestChange()
-    if not change or found.state is not GateState.PASS:
+    if not request.base or found.state is not GateState.PASS:
         return found
-    with _checkout(delivered):
-        keeper = TreeKeeper(git.at(room), request.folder / "base-tests-index")
-        _restore(keeper.git, request.base, change, room)
-        before = judge(_inside(request, delivered, keeper, "base-tests"))
-    return _both(found, before, change)
+    own = known(request.gates, request.before, names, prefix)
+    looked = review.look(git, request, tree, own, prefix)
+    change = looked.change
+    before = None
+    if change:
+        with _checkout(delivered):
+            keeper = TreeKeeper(git.at(room), request.folder / "base-tests-index")
+            _restore(keeper.git, request.base, change, room)
+            before = judge(_inside(request, delivered, keeper, "base-tests"))
+    return review.decided(found, before, looked, request)
 
 
 def unseeing(
@@ -225,23 +226,3 @@ def _restore(here: Git, base: str, change: TestChange, room: Path) -> None:
         paths = os.fsencode("\0".join(change.restore))
         words = ("checkout", base, "--pathspec-from-file=-", "--pathspec-file-nul")
         here.run(*words, input=paths, env={"GIT_LITERAL_PATHSPECS": "1"})
-
-
-def _both(found: Verdict, before: Verdict, change: TestChange) -> Verdict:
-    names = ", ".join(change.paths[:8])
-    if before.state is GateState.PASS:
-        note = f"the base versions of {names} pass too"
-        return replace(found, notes=(*found.notes, note))
-    red = ", ".join(g.name for g in before.gates if g.required and g.state is not GateState.PASS)
-    findings = tuple(
-        Finding(
-            tool="integrity",
-            rule=UNCLEAR,
-            message=f"passes only with the changed tests; with their base versions {red} is red",
-            path=path,
-            fingerprint=digest("integrity", UNCLEAR, path),
-        )
-        for path in change.paths
-    )
-    note = f"the base versions of {names} ran too, and {red} is red with them"
-    return replace(found, state=GateState.FAIL, integrity=findings, notes=(*found.notes, note))

@@ -32,6 +32,7 @@ class Request:
     `built` says that set-up commands make the tools in a fresh checkout.
     `cache` keeps results and times; None for a verdict that must be measured. `hurry` lets slow gates
     go unmeasured where a quick one is red. `jobs` 0 is the number of cores.
+    `told` are fingerprints of integrity findings that the agent was told of before this verdict.
     `extra_env` and `blind` come from judge.sight; `own` says the checkout is ours to tidy.
     """
 
@@ -55,6 +56,7 @@ class Request:
     jobs: int = 0
     cache: Cache | None = None
     hurry: bool = False
+    told: frozenset[str] = frozenset()
     on_gate: Callable[[GateResult], None] = lambda _result: None
     cancelled: Callable[[], bool] = lambda: False
 
@@ -130,7 +132,7 @@ def verdict(request: Request, tree: str, raw: tuple[GateResult, ...]) -> Verdict
         state=state,
         proof=Proof.NONE
         if request.purpose is Purpose.BASELINE
-        else proof(raw, green, before, goals),
+        else proof(raw, green, before, goals, request.purpose is Purpose.ITERATION),
         gates=results,
         purpose=request.purpose,
         notes=request.notes,

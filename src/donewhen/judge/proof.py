@@ -9,16 +9,26 @@ from donewhen.judge.baseline import Baseline
 
 
 def proof(
-    raw: Sequence[GateResult], green: bool, before: Baseline | None, goals: frozenset[str]
+    raw: Sequence[GateResult],
+    green: bool,
+    before: Baseline | None,
+    goals: frozenset[str],
+    renamed: bool = False,
 ) -> Proof:
-    """`raw` are the results before anything was excused: what is excused proves nothing."""
+    """`raw` are the results before anything was excused: what is excused proves nothing.
+
+    `renamed` lets tests of the goal stand under other names, for a verdict that does not decide:
+    the deciding one runs them as they were as well.
+    """
     if not green or before is None:
         return Proof.NONE
     for result in raw:
         was = before.get(result.name)
         if was is None or was.state is GateState.PASS or result.name not in goals:
             continue
-        if result.state is GateState.PASS and all(ran(t, result.passed_tests) for t in was.failed):
+        if result.state is not GateState.PASS:
+            continue
+        if renamed or all(ran(t, result.passed_tests) for t in was.failed):
             return Proof.GOAL
     return Proof.NO_REGRESSION
 

@@ -16,8 +16,6 @@ from donewhen.core.verdict import (
     Verdict,
 )
 
-UNCLEAR = "test-change"  # the rule of the finding that only changed tests pass
-
 
 def summary(verdict: Verdict, evidence: str = "") -> Summary:
     """`evidence` is the content hash of the kept verdict.json."""
@@ -38,7 +36,7 @@ def summary(verdict: Verdict, evidence: str = "") -> Summary:
         errors_only=bool(errors) and len(errors) == len(red) and not verdict.integrity,
         fatal_gate=fatal[0] if fatal and verdict.purpose is Purpose.BASELINE else "",
         integrity=bool(verdict.integrity) and not red,
-        unclear_tests=any(f.rule == UNCLEAR for f in verdict.integrity) and not red,
+        unclear_tests=verdict.review and bool(verdict.integrity) and not red,
         evidence=evidence,
     )
 

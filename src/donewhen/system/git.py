@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -251,19 +251,45 @@ class Git:
 
     def changed_blobs(self, old: str, new: str) -> list[tuple[bytes, str]]:
         """(path, object id in `new`, "" if it is gone) of what differs, renames as gone and new."""
-        rows = self._raw(old, new)
-        return [(path, "" if mode == "000000" else blob) for path, mode, blob in rows]
+        pairs = self.changed_pairs(old, new)
+        return [(path, after) for path, _before, after in pairs]
 
     def changed_links(self, old: str, new: str) -> list[bytes]:
         """The paths of symbolic links that are new or other in `new`."""
-        return [path for path, mode, _blob in self._raw(old, new) if mode == "120000"]
+        return [path for path, _was, mode, *_ids in self._raw(old, new) if mode == "120000"]
 
-    def _raw(self, old: str, new: str) -> Iterator[tuple[bytes, str, str]]:
+    def changed_pairs(self, old: str, new: str) -> list[tuple[bytes, str, str]]:
+        """(path, object id before and after, "" for none) of what differs between two trees."""
+        rows, gone = self._raw(old, new), "000000"
+        return [
+            (path, "" if was == gone else before, "" if mode == gone else after)
+            for path, was, mode, before, after in rows
+        ]
+
+    def _raw(self, old: str, new: str) -> Iterator[tuple[bytes, str, str, str, str]]:
+        """(path, mode before and after, object id before and after) of what differs."""
         out = self.run("diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "--raw", old, new)
         words = out.split(b"\0")[:-1]
         for row, path in zip(words[::2], words[1::2], strict=True):
-            _old_mode, mode, _old_id, blob, _status = row.decode().split(" ")
-            yield path, mode, blob
+            was, mode, before, after, _status = row.decode().lstrip(":").split(" ")
+            yield path, was, mode, before, after
+
+    def blobs(self, ids: Iterable[str], most: int) -> dict[str, bytes]:
+        """The contents of those of these objects that are blobs of at most `most` bytes."""
+        wanted = sorted(set(ids))
+        asked = "\n".join(wanted).encode()
+        sizes = self.run("cat-file", "--batch-check", input=asked).decode().splitlines()
+        rows = (line.split() for line in sizes)
+        small = [r[0] for r in rows if len(r) == 3 and r[1] == "blob" and int(r[2]) <= most]
+        if not small:
+            return {}
+        out, at, found = self.run("cat-file", "--batch", input="\n".join(small).encode()), 0, {}
+        for name in small:
+            begin = out.index(b"\n", at) + 1
+            size = int(out[at : begin - 1].split()[2])
+            found[name] = out[begin : begin + size]
+            at = begin + size + 1
+        return found
 
     def merge_tree(self, mine: str, theirs: str) -> tuple[str, list[str]]:
         """Merge two commits in memory: (tree, conflicting paths)."""

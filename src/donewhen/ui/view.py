@@ -131,7 +131,7 @@ SAYS = {
     "needs-human:unproven": "All gates are green, but they were before: nothing measured shows "
     "that the goal was reached.",
     "needs-human:no-gate": "There is no gate, so nothing was measured. The diff is yours to judge.",
-    "needs-human:test-change": "Green only with the changed tests: is that change right?",
+    "needs-human:test-change": "Green, but what judges was changed: is that right?",
     "needs-human": "A person is asked.",
     "cancelled": "Cancelled. Its states stay pinned.",
     "interrupted": "Interrupted; nothing is lost.",
@@ -338,6 +338,9 @@ def finding_line(finding: Mapping[str, Any]) -> str:
     return short(f"{finding['test'] or where} {finding['rule']} {finding['message']}{old}", 140)
 
 
+MOST_ROWS = 12  # of before and after
+
+
 def verdict_lines(verdict: Mapping[str, Any], most: int = 5) -> list[str]:
     """Gates, a line each, with the first findings below."""
     lines = []
@@ -348,7 +351,9 @@ def verdict_lines(verdict: Mapping[str, Any], most: int = 5) -> list[str]:
         lines += [f"    {finding_line(f)}" for f in found[:most]]
         if len(found) > most:
             lines.append(f"    ... and {len(found) - most} more")
-    lines += [f"! integrity    {finding_line(f)}" for f in verdict["integrity"]]
+    for found in verdict["integrity"]:
+        lines.append(f"! integrity    {finding_line(found)}")
+        lines += [f"    {short(row, 140)}" for row in found["text"].splitlines()[:MOST_ROWS]]
     return lines + [f"  {note}" for note in verdict.get("notes", [])]
 
 
