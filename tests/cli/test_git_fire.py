@@ -34,8 +34,10 @@ def accepted(project: Project, ran: Ran) -> None:
     assert project.read("work.txt") == "done\n"
 
 
-def test_eight_runs_at_once_beside_locks_that_were_left(quick: Project, script: Script) -> None:
-    """They race for refs, worktrees and configuration; locks of dead processes stop none."""
+@pytest.mark.row("VB24", kills="donewhen.store.inbox:Inbox.put")
+def test_eight_runs_at_once_beside_locks_that_were_left(make_project: Make, script: Script) -> None:
+    """They race for refs, worktrees and the inbox; locks of dead processes stop none."""
+    quick = make_project(FILES)
     for name in ("index", "HEAD", "config", "packed-refs"):
         (quick.root / f".git/{name}.lock").touch()
     command = [sys.executable, "-m", "donewhen", "run", "do it", "--yes", "--json", *GATE]

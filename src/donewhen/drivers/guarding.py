@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from donewhen.core.events import Outside, Recorded, Tampered
+from donewhen.core.events import Outside, Tampered
 from donewhen.drivers import outside
 from donewhen.drivers.act import Acted
 from donewhen.drivers.charging import Case, Charge, charge, produced
 from donewhen.drivers.outside import Change
-from donewhen.drivers.reading import altered_verdict
+from donewhen.drivers.reading import is_kept
 from donewhen.drivers.run import Run, load
 from donewhen.drivers.workspace import pin_of
 from donewhen.errors import DonewhenError
-from donewhen.store.records import facts
 from donewhen.system import clock, fs
 from donewhen.system.treekey import TreeKeeper
 
@@ -36,7 +35,9 @@ class Guard:
         self.tell = tell
         self.git = run.repo.git.at(run.plan.checkout)
         self._keeper = TreeKeeper(self.git, run.repo.layout.index("checkout"))
-        self._pins = dict(_recorded(run))
+        commits = {"base": run.base.commit} | {str(n): c for n, c in run.told.commits.items()}
+        self._pins = {pin_of(run.id, what): commit for what, commit in commits.items()}
+        self._whole: dict[str, object] = {}  # files of ours as they were when they were as recorded
         self._seen = outside.look(self.git, run.id)
         self._tree = self._files() if run.journal.seq else run.base.tree
         self._since = clock.stamp(clock.now())
@@ -58,7 +59,7 @@ class Guard:
             self._seen, self._tree = seen, seen.tree
             return
         text = replace(self._seen, tree=self._tree).to_json()
-        fs.write_atomic(note, text.encode("utf-8", "surrogateescape"))
+        fs.write_atomic(note, text.encode("utf-8", "surrogateescape"), durable=False)
 
     def turn_ended(self, acted: Acted) -> Tampered | Outside | None:
         """What changed since `turn_begins`, if it is charged; the rest is told."""
@@ -86,8 +87,9 @@ class Guard:
 
     def _moved_pins(self) -> Tampered | None:
         """Our own refs must stand where the journal says; they are put back for who looks."""
-        now = _pins(self.run, self._pins)
-        moved = [name for name, commit in self._pins.items() if now.get(name) != commit]
+        doubts = [name for name, commit in self._pins.items() if not self._stands(name, commit)]
+        now = self.run.repo.git.refs(f"refs/donewhen/{self.run.id}/") if doubts else {}
+        moved = [name for name in doubts if now.get(name) != self._pins[name]]
         for name in moved:
             self.run.repo.git.update_ref(name, self._pins[name])
         return (
@@ -96,9 +98,36 @@ class Guard:
             else None
         )
 
+    def _stands(self, name: str, commit: str) -> bool:
+        """Is it in its own file, as it was set? Else git is asked: it may be packed."""
+        place = self.run.repo.git.common_dir / name
+        return self._as_before(
+            place, lambda: (fs.read_bytes(place) or b"").strip() == commit.encode()
+        )
+
     def _other_verdict(self) -> Tampered | None:
-        altered = altered_verdict(self.run.repo, self.run.id, self.run.told)
-        return Tampered(clock.now(), f"{altered} is not what was recorded") if altered else None
+        for iteration, digest in self.run.told.verdicts.items():
+            place = self.run.repo.layout.iteration(self.run.id, iteration) / "verdict.json"
+            if iteration == self.run.told.judging or self._as_before(
+                place,
+                lambda p=place, d=digest: is_kept(p, d),  # type: ignore[misc]  # bound now
+            ):
+                continue
+            return Tampered(clock.now(), f"{place} is not what was recorded")
+        return None
+
+    def _as_before(self, place: Path, whole: Callable[[], bool]) -> bool:
+        """`whole()`, asked again only for a file that was written since."""
+        try:
+            info = place.stat()
+        except OSError:
+            return whole()
+        stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino)
+        if self._whole.get(str(place)) != stamp:
+            if not whole():
+                return False
+            self._whole[str(place)] = stamp
+        return True
 
     # -- judging ----------------------------------------------------------------------------------
 
@@ -138,25 +167,6 @@ class Guard:
             own=frozenset(self._begun),
             in_place=run.workspace.in_place,
         )
-
-
-def _recorded(run: Run) -> Iterator[tuple[str, str]]:
-    yield pin_of(run.id, "base"), run.base.commit
-    iteration = 0
-    for fact in facts(run.journal.records()):
-        if isinstance(fact, Recorded):
-            iteration += 1
-            yield pin_of(run.id, str(iteration)), fact.commit
-
-
-def _pins(run: Run, wanted: dict[str, str]) -> dict[str, str]:
-    """Where our pins stand: read from their files, asked of git where one is packed or gone."""
-    common = run.repo.git.common_dir
-    found = {
-        name: (fs.read_bytes(common / name) or b"").decode("ascii", "replace").strip()
-        for name in wanted
-    }
-    return found if found == wanted else run.repo.git.refs(f"refs/donewhen/{run.id}/")
 
 
 def _brought(run: Run, found: list[Change], since: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from donewhen.core.machine import replay
@@ -71,12 +72,15 @@ def altered_verdict(repo: Repo, run_id: str, told: Told) -> str:
     """The verdict.json that holds something else than was recorded; "" if none does."""
     for number, digest in told.verdicts.items():
         kept = repo.layout.iteration(run_id, number) / "verdict.json"
-        content = fs.read_bytes(kept)
-        if number == told.judging:
-            continue
-        if content is not None and hashlib.sha256(content).hexdigest() != digest:
+        if number != told.judging and not is_kept(kept, digest):
             return str(kept)
     return ""
+
+
+def is_kept(file: Path, digest: str) -> bool:
+    """Is it what was recorded? A file that is gone shows nothing wrong."""
+    content = fs.read_bytes(file)
+    return content is None or hashlib.sha256(content).hexdigest() == digest
 
 
 def kept_verdict(repo: Repo, run_id: str, iteration: int) -> dict[str, Any] | None:
