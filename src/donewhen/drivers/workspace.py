@@ -6,6 +6,7 @@ and the branch donewhen/<run> move.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -66,7 +67,8 @@ class Workspace:
         self.in_place = path == git.root
         self.here = git if self.in_place else git.at(path)
         self.keeper = TreeKeeper(self.here, index, () if self.in_place else links)
-        self._last = ""  # the newest pinned commit, once this process has made one
+        self._last = ""  # the newest pinned commit, once this process has made one, and its tree
+        self._tree = ""
 
     def create(self) -> bool:
         """The worktree on its branch, from the newest state; False if it is already there."""
@@ -87,7 +89,7 @@ class Workspace:
     def commit(self, iteration: int, tree: str, title: str) -> str:
         """Commit `tree` and pin it; the agent's own commits stay its history where they can."""
         before = self._last or self.last_commit() or self.base.commit
-        head, has, branch = (before, "", "") if self.in_place else self.here.standing()
+        head, has, branch = (before, "", "") if self.in_place else self._standing()
         parent = head if head == before or self.git.is_ancestor(before, head) else before
         if (has if has and parent == head else self.git.rev_tree(parent)) == tree:
             commit = parent  # the agent committed it itself, or nothing changed
@@ -96,8 +98,18 @@ class Workspace:
         self.git.update_ref(pin_of(self.run, str(iteration)), commit, None)
         if not self.in_place:
             self._follow(commit, head, branch)
-        self._last = commit
+        self._last, self._tree = commit, tree
         return commit
+
+    def _standing(self) -> tuple[str, str, str]:
+        """(commit, its tree, branch) checked out; git is asked unless its files are as we left them."""
+        branch = f"refs/heads/{branch_of(self.run)}"
+        place = (fs.read_bytes(self.path / ".git") or b"").removeprefix(b"gitdir:").strip()
+        head = fs.read_bytes(self.path / os.fsdecode(place) / "HEAD")
+        ref = fs.read_bytes(self.git.common_dir / branch)
+        if self._last and (head, ref) == (f"ref: {branch}\n".encode(), f"{self._last}\n".encode()):
+            return self._last, self._tree, branch
+        return self.here.standing()
 
     def _follow(self, commit: str, head: str, branch: str) -> None:
         """Bring the worktree's branch and index to our commit; its files are already that tree."""
