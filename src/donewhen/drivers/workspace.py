@@ -7,13 +7,11 @@ and the branch donewhen/<run> move.
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from donewhen.errors import GitError, UsageError
+from donewhen.errors import GitError
 from donewhen.system import clock, fs
 from donewhen.system.git import Git
 from donewhen.system.treekey import TreeKeeper
@@ -159,25 +157,3 @@ class Workspace:
             return
         self.git.worktree_remove(self.path)
         self.git.delete_ref(f"refs/heads/{branch_of(self.run)}")
-
-
-def require_git(checkout: Path, environ: Mapping[str, str]) -> Git:
-    """The repository around `checkout`. Raises UsageError where there is none."""
-    top = Git.toplevel(checkout)
-    if top is None and (bare := Git.repository(checkout)):
-        if bare.name == ".git":
-            raise UsageError(
-                f"{checkout} is git's own folder, and no files of yours to work on are in it",
-                hint=f"Type: cd {shlex.quote(str(bare.parent))}",
-            )
-        work = shlex.quote(f"{bare.with_suffix('')}-work")
-        raise UsageError(
-            f"{checkout} is a bare repository, which has no files to work on",
-            hint=f"Type: git -C {shlex.quote(str(bare))} worktree add {work} && cd {work}",
-        )
-    if top is None:
-        raise UsageError(
-            f"{checkout} is not inside a git repository, so nothing could be undone",
-            hint="Type `git init && git add -A && git commit -m start`.",
-        )
-    return Git(top, dict(environ))

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-from difflib import get_close_matches
 from typing import Any
 
 from donewhen.errors import Conflict, Corrupt, NotFound, StoreError, UsageError
@@ -66,6 +65,8 @@ class RunStore:
             raise UsageError(
                 f"{prefix!r} fits {len(found)} runs: {', '.join(found)}", hint="Type more of it."
             )
+        from difflib import get_close_matches  # for this error alone
+
         near = get_close_matches(prefix, runs, n=3) or runs[:3]
         known = f" (there are: {', '.join(near)})" if near else " (there are no runs here)"
         raise NotFound(f"no run {prefix!r}{known}", hint="Type: donewhen status")

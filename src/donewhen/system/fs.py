@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import tempfile
 from pathlib import Path
 
 from donewhen.errors import StoreError
@@ -30,6 +29,8 @@ def make_private_dir(path: Path) -> None:
 
 def write_atomic(path: Path, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
     """Whole or not at all: a temporary file beside it, fsync, rename, fsync of the folder."""
+    import tempfile  # readers start without it
+
     try:
         handle, temp = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import json
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,7 +79,7 @@ def lock(path: Path, wait: float = 0.0) -> Iterator[None]:
 
 @lru_cache(maxsize=1)  # by the process id, for one that was forked
 def _signature(pid: int) -> bytes:
-    return json.dumps(asdict(Owner(pid, start_of(pid), socket.gethostname()))).encode()
+    return json.dumps(asdict(Owner(pid, start_of(pid), os.uname().nodename))).encode()
 
 
 def _sign(handle: int, content: bytes) -> None:
@@ -147,7 +146,7 @@ def _named(path: Path) -> Owner:
         found = Owner(int(data["pid"]), str(data["start"]), str(data["host"]))
     except (OSError, ValueError, KeyError, TypeError):
         return NOBODY_KNOWN
-    here = found.host == socket.gethostname()
+    here = found.host == os.uname().nodename
     return NOBODY_KNOWN if here and start_of(found.pid) != found.start else found
 
 
