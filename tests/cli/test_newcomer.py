@@ -49,6 +49,9 @@ def test_a_usage_error_at_the_baseline_ends_the_run(
     assert 'donewhen run "..." --gate CMD' in shown
 
 
+TOOL = "import argparse\np = argparse.ArgumentParser()\n{more}\np.parse_args()\n"
+
+
 @pytest.mark.parametrize(
     ("gate", "turn"),
     [
@@ -56,14 +59,20 @@ def test_a_usage_error_at_the_baseline_ends_the_run(
             "python -m pytest -q tests/test_new.py",
             {"write": {**FIX, "tests/test_new.py": "def test_n():\n    assert True\n"}},
         ),
-        ("python tool.py --new", {"write": {"tool.py": "import sys\nsys.exit(0)\n"}}),
+        (
+            "python tool.py --new",
+            {
+                "write": {
+                    "tool.py": TOOL.format(more="p.add_argument('--new', action='store_true')")
+                }
+            },
+        ),
     ],
 )
 def test_what_the_agent_can_still_write_is_no_usage_error(
     make_project: Make, script: Script, gate: str, turn: Mapping[str, Any]
 ) -> None:
-    tool = "import argparse\nargparse.ArgumentParser().parse_args()\n"
-    project = make_project({**CALC, "tool.py": tool})
+    project = make_project({**CALC, "tool.py": TOOL.format(more="")})
     said(project, "--gate", gate, code=0, agent=script(turn))
 
 

@@ -47,6 +47,8 @@ def test_self_aware(name: str) -> None:
         "import time\nclass Clock:\n    def __init__(self):\n        self.time = time.time\n",
         "import sys\nsys.modules.get('numpy')\n",
         "text = 'pytest'\n",
+        "import sys\nfrom app import main\n\nsys.exit(main())\n",
+        "import sys\n\nif sys.version_info < (3, 11):\n    sys.exit('too old')\n",
         "def f(:\n",
     ],
 )

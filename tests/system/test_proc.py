@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -260,13 +261,16 @@ def test_a_caller_that_died_and_came_back_adopts(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == "start\nend\n"
 
 
+def command_line(pid: int) -> bytes:
+    """Of a process; empty once it has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
 def test_a_shim_that_died_is_said_and_its_command_has_ended(tmp_path: Path) -> None:
     caller = started(tmp_path, "setsid sleep 600 & echo x >> log; touch ready; sleep 600")
-    shims = [
-        p
-        for p in process.marked(f"adopt-{tmp_path.name}")
-        if b"shim.main" in Path(f"/proc/{p}/cmdline").read_bytes()
-    ]
+    shims = [p for p in process.marked(f"adopt-{tmp_path.name}") if b"shim.main" in command_line(p)]
     while not (tmp_path / "ready").exists():
         time.sleep(0.01)
     for pid in (caller.pid, *shims):

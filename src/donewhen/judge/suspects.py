@@ -200,9 +200,19 @@ def _constant_answer(body: list[ast.stmt]) -> bool:
 
 
 def _ends_the_import(node: ast.stmt) -> str:
-    """sys.exit() and the like at the top of a module, not below `if __name__ == ...`."""
+    """sys.exit(0) and the like at the top of a module: no error, and not what some main() returned."""
     value = node.exc if isinstance(node, ast.Raise) else getattr(node, "value", None)
-    name = ast.unparse(value.func) if isinstance(value, ast.Call) else ""
-    if name in EXITS | {"SystemExit"} or (isinstance(value, ast.Name) and value.id == "SystemExit"):
+    match value:
+        case ast.Call(func=func, args=args) if all(_nothing(a) for a in args):
+            ends = ast.unparse(func) in EXITS | {"SystemExit"}
+        case ast.Name(id="SystemExit"):
+            ends = True
+        case _:
+            ends = False
+    if ends:
         return "importing this module ends the process"
     return ""
+
+
+def _nothing(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and not node.value
