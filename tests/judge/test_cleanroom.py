@@ -94,6 +94,7 @@ WEAK = {
     "expectation bent": ({"tests/test_calc.py": TEST.replace("== 5", "== -1")}, {"expectation-changed"}),
     "test deleted": ({"tests/test_calc.py": "from calc import add\n\n\ndef test_zero():\n    assert add(0, 0) == 0\n"}, {"test-removed"}),
     "conftest": ({"conftest.py": "collect_ignore = ['tests/test_calc.py']\n", "tests/test_more.py": "def test_more(): pass\n"}, {"test-vanished", "test-change"}),
+    "hook": ({"conftest.py": "def pytest_ignore_collect(collection_path):\n    return 'test_calc' in str(collection_path) or None\n", "tests/test_more.py": "def test_more(): pass\n"}, {"test-vanished", "test-change"}),
     "pytest.ini": ({"pytest.ini": "[pytest]\npythonpath = src\naddopts = -k zero\n"}, {"test-change"}),
     "addopts": ({"pyproject.toml": CALC["pyproject.toml"] + 'addopts = "-k zero"\n'}, {"test-change"}),
 }  # fmt: skip

@@ -129,11 +129,22 @@ def test_what_cannot_be_weaker_needs_no_base_version(name: str) -> None:
     "extra",
     [
         "def add(a, b):\n    return 5\n",
+        "class add(int):\n    pass\n",
         "from fake import add\n",
         "import calc\ncalc.add = lambda a, b: 5\n",
         "@pytest.fixture(autouse=True)\ndef fake(monkeypatch):\n    monkeypatch.setattr('calc.add', max)\n",
+        "def setup_function():\n    import calc\n    calc.add = max\n",
+        "def pytest_generate_tests(metafunc):\n    pass\n",
     ],
-    ids=["shadowed", "imported from elsewhere", "patched", "automatic fixture"],
+    ids=[
+        "shadowed",
+        "shadowed by a class",
+        "imported from elsewhere",
+        "patched",
+        "automatic fixture",
+        "set up for each",
+        "hook",
+    ],
 )
 def test_what_may_bend_the_other_tests_needs_one(extra: str) -> None:
     assert compare({"t.py": BASE}, {"t.py": BASE + "\n\n" + extra}).kept == frozenset()

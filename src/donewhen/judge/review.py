@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from donewhen.core.fingerprint import digest
 from donewhen.core.verdict import Finding, GateState, Proof, Verdict
 from donewhen.gates.base import GateDef
-from donewhen.judge.integrity import Known, TestChange, protected, test_change
+from donewhen.judge.integrity import Known, TestChange, configuration, protected, test_change
 from donewhen.judge.judge import Request
 from donewhen.judge.ratchet import function, vanished
 from donewhen.judge.strength import ALWAYS, Compared, Weakening, compare
@@ -52,7 +52,7 @@ def look(git: Git, request: Request, tree: str, own: Known, prefix: str) -> Look
         own.packages,
         names,
     )
-    kept = compared.kept
+    kept = {p for p in compared.kept if not configuration(p)}  # a hook reaches every test
     change = replace(change, restore=tuple(p for p in change.restore if p not in kept))
     found = suspects(before, after, _words(request.gates), lambda p: _is_test(p, own))
     return Looked(change, compared, tuple(found), files, prefix)

@@ -190,7 +190,7 @@ def _weaker(path: str, old: Test, new: Test, pool: _Pool, units: frozenset[str])
 
 def _harmless(old: Look, new: Look) -> bool:
     """Everything that was there is there, unchanged; what came cannot reach it."""
-    if old.imports - new.imports or new.off != old.off or (new.automatic and not old.automatic):
+    if old.imports - new.imports or new.off != old.off or new.automatic != old.automatic:
         return False
     bound = {_bound(text) for text in new.imports - old.imports}
     if bound & ({_bound(text) for text in old.imports} | old.helpers | new.helpers):

@@ -16,6 +16,14 @@ CONTEXTS = frozenset({
     "raises", "warns", "deprecated_call", "assertRaises", "assertRaisesRegex", "assertWarns",
     "assertLogs",
 })  # fmt: skip
+UNASKED = (
+    "setup",
+    "teardown",
+    "setUp",
+    "tearDown",
+    "pytest_",
+    "load_tests",
+)  # called by the runner
 FIXTURES = frozenset({"fixture", "yield_fixture"})
 
 
@@ -45,8 +53,8 @@ class Look:
     imports: frozenset[str] = frozenset()
     rest: tuple[str, ...] = ()
     off: tuple[str, ...] = ()  # what skips the whole file
-    helpers: frozenset[str] = frozenset()  # names of functions that are no tests
-    automatic: bool = False  # a fixture that every test gets without asking
+    helpers: frozenset[str] = frozenset()  # names of classes, and of functions that are no tests
+    automatic: tuple[str, ...] = ()  # what the runner calls without any test asking for it
 
 
 def look(source: str, names: Iterable[str] = ()) -> Look | None:
@@ -63,13 +71,14 @@ def look(source: str, names: Iterable[str] = ()) -> Look | None:
 
 def _looked(tree: ast.Module, names: frozenset[str]) -> Look:
     tests: dict[str, Test] = {}
-    imports, rest, off, helpers, automatic = [], [], [], set(), False
+    imports, rest, off, helpers, automatic = [], [], [], set(), []
     for node in _without_docstring(tree.body):
         if isinstance(node, ast.Import | ast.ImportFrom):
             imports += [ast.unparse(one) for one in _one_by_one(node)]
         elif isinstance(node, Function) and _is_test(node, names):
             tests[node.name] = _test(node.name, node)
         elif isinstance(node, ast.ClassDef):
+            helpers.add(node.name)
             inner, shell, skipped = _class(node, names)
             tests |= inner
             off += skipped
@@ -77,10 +86,12 @@ def _looked(tree: ast.Module, names: frozenset[str]) -> Look:
         else:
             if isinstance(node, Function):
                 helpers.add(node.name)
-                automatic = automatic or _is_automatic(node)
+                automatic += [node.name] if _is_automatic(node) else []
             off += _module_off(node)
             rest.append(ast.unparse(node))
-    return Look(tests, frozenset(imports), tuple(rest), tuple(off), frozenset(helpers), automatic)
+    return Look(
+        tests, frozenset(imports), tuple(rest), tuple(off), frozenset(helpers), tuple(automatic)
+    )
 
 
 def _class(node: ast.ClassDef, names: frozenset[str]) -> tuple[dict[str, Test], str, list[str]]:
@@ -108,6 +119,8 @@ def _is_test(node: Function, names: frozenset[str]) -> bool:
 
 
 def _is_automatic(node: Function) -> bool:
+    if node.name.startswith(UNASKED):
+        return True
     calls = (d for d in node.decorator_list if isinstance(d, ast.Call) and _last(d) in FIXTURES)
     return any(k.arg == "autouse" for call in calls for k in call.keywords)
 
