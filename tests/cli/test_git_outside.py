@@ -163,7 +163,7 @@ def test_an_agent_that_writes_into_the_users_checkout(
     assert "mine" in item["offers"]
     again = quick.donewhen("resume", result["run"], "--max-iter", "20", "--json")
     ends(again, "integrity", 1)
-    assert f"donewhen inbox answer {result['run']} mine" in again.err
+    assert f"donewhen inbox show {result['run']}" in again.err
 
 
 def test_what_the_run_made_is_found_in_the_checkout_without_being_named(

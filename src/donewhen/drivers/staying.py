@@ -28,8 +28,8 @@ def staying(repo: Repo, run: Run, state: LoopState) -> str:
         return f"{run.id} has ended for good; this is its result"
     if state.planned == "integrity":
         return (
-            f"{run.id} ended integrity; if what changed outside was your own doing, type: "
-            f"donewhen inbox answer {run.id} mine"
+            f"{run.id} ended integrity, for what changed outside the worktree; its work is "
+            f"kept. To see both, type: donewhen inbox show {run.id}"
         )
     return (
         f"{run.id} ended {state.reason}, and nothing has changed since; this is its result. "
