@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from donewhen.config import lines
-from donewhen.config.model import AgentConfig, Config, Source, Workspace
+from donewhen.config.model import AgentConfig, Config, Integrity, Source, Workspace
 from donewhen.config.options import AGENT, GATE, SECTIONS, TABLES, TOP, Option
 from donewhen.core.contract import Limits
 from donewhen.errors import ConfigError
@@ -55,6 +55,7 @@ def checked(data: Mapping[str, Any], place: Place) -> Config:
         baseline=top.get("baseline", "auto"),
         limits=replace(Limits(), **limits),
         workspace=Workspace(**tables["workspace"]),
+        integrity=Integrity(**tables["integrity"]),
         gates=_gates(data.get("gates", {}), place.at("gates")),
         agents=_agents(data.get("agents", []), place.at("agents")),
         origins=_origins(top, limits, tables["workspace"], data),

@@ -40,6 +40,19 @@ class Workspace:
 
 
 @dataclass(frozen=True)
+class Integrity:
+    """`[integrity]`: what else is guarded against weakening, and how hard tests are looked at.
+
+    `holdout` is a folder, absolute or relative to the configuration, "" for none.
+    """
+
+    protect: tuple[str, ...] = ()
+    allow_test_changes: bool = False
+    holdout: str = ""
+    mutation: bool = False
+
+
+@dataclass(frozen=True)
 class Config:
     """`source` is the file it came from ("" for defaults); `gates` name -> values as checked.
 
@@ -50,6 +63,7 @@ class Config:
     baseline: str = "auto"
     limits: Limits = field(default_factory=Limits)
     workspace: Workspace = field(default_factory=Workspace)
+    integrity: Integrity = field(default_factory=Integrity)
     gates: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     agents: tuple[AgentConfig, ...] = ()
     origins: Mapping[str, Source] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from donewhen.config.values import (
     number,
     one_of,
     or_none,
+    outside,
     text,
     texts,
     until,
@@ -174,8 +175,10 @@ VERIFIER = (
     inert("rounds", 2, "2", "how often it may refuse"),
 )
 INTEGRITY = (
-    inert("protect", [], "[]", "further files that may not be weakened"),
-    inert("allow_test_changes", False, "false", "whether tests may be changed freely"),
+    Option("protect", all_inside, "[]", "patterns of further files that may not be weakened"),
+    Option("allow_test_changes", flag, "false", "whether tests may be changed freely"),
+    Option("holdout", outside, '""', "a folder of tests outside the repository that no agent sees"),
+    Option("mutation", flag, "false", "whether tests must notice small errors put into the change"),
 )
 HOOKS = (
     inert("auto", False, "false", "whether hooks judge every session"),

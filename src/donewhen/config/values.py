@@ -98,6 +98,11 @@ def inside(value: Any) -> str:
     return str(value)
 
 
+def outside(value: Any) -> str:
+    """A folder, or "" for none; whether it lies outside the repository is seen where that is known."""
+    return text(value) if value != "" else ""
+
+
 def all_inside(value: Any) -> tuple[str, ...]:
     return tuple(inside(path) for path in texts(value))
 

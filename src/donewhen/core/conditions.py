@@ -268,4 +268,6 @@ def _resumed(contract: Contract, state: LoopState, fact: Resumed) -> Condition:
         return Condition.RESUMED_PENDING
     if final:
         return Condition.AFTER_FINAL
+    if fact.waived:  # it is judged again, which takes no agent
+        return Condition.RESUMED
     return Condition.CAP if _used_up(contract, state) else Condition.RESUMED

@@ -133,7 +133,12 @@ class Resumed:
     at: float
     limits: Limits | None = None
     guidance: str = ""
-    allow: tuple[str, ...] = ()  # answers that change what a reason means ("mine", "accept")
+    allow: tuple[str, ...] = ()  # answers that change what a reason means ("mine", "waived ...")
+
+    @property
+    def waived(self) -> bool:
+        """Did a person allow something of what integrity found?"""
+        return any(answer.startswith("waived") for answer in self.allow)
 
 
 Fact = (

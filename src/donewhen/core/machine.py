@@ -255,15 +255,20 @@ def _reissue(_c: Contract, s: LoopState, _f: Fact) -> tuple[LoopState, Command |
 def _restart(c: Contract, s: LoopState, f: Fact) -> tuple[LoopState, Command]:
     """After a stop: the next iteration, or again the one that was not recorded.
 
-    Work that was done and never judged, since something outside had changed, is judged.
+    Work that was done and never judged, since something outside had changed, is judged; what a
+    person allowed meanwhile is judged once more, as an iteration without an agent.
     """
     assert isinstance(f, Resumed)
     unjudged = s.planned == "integrity" and "mine" in f.allow and bool(s.act_end)
+    waived = f.waived and s.completed > 0
     s = s.but(reason="", detail="", planned="", failures=0, odd_ends=0, waiting_s=0.0, **FRESH)
     if c.gates and not s.base_measured:
         return s.but(phase=Phase.JUDGE), RunGates(0, Purpose.BASELINE)
     if unjudged and c.gates:
         return _judge(c, s.but(phase=Phase.JUDGE), f)
+    if waived and c.gates:
+        s = s.but(iteration=s.completed + 1, attempt=0, before=s.tree)
+        return _decide_finally(c, s.but(phase=Phase.JUDGE), f)
     return _anchor(c, s.but(phase=Phase.ANCHOR), f)
 
 

@@ -93,7 +93,8 @@ def is_best(state: LoopState) -> bool:
 
 def new_best(state: LoopState) -> bool:
     """Closer to the end than everything judged before, the baseline included."""
-    return state.planned == "gates-passed" or stuck.better(state.score, state.best_score)
+    green = state.planned in ("gates-passed", "needs-human:test-change")
+    return green or stuck.better(state.score, state.best_score)
 
 
 def _recorded(state: LoopState) -> LoopState:

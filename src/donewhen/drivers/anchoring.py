@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from donewhen.config.model import Integrity
 from donewhen.core.anchor import Parts, render
 from donewhen.core.commands import Anchor
 from donewhen.core.feedback import feedback
 from donewhen.core.state import LoopState
 from donewhen.core.verdict import Verdict
 from donewhen.drivers.run import Run
+from donewhen.gates.holdout import veiled
 
 GUIDES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "CONTRIBUTING.md")
 KINDS = {
@@ -39,13 +42,13 @@ def prompt(
         Parts(
             goal=plan.goal,
             goal_file=str(goal_file),
-            gates=tuple((g.name, g.command) for g in plan.gates),
-            protected=PROTECTED,
+            gates=tuple((g.name, UNSEEN if g.hidden else g.command) for g in plan.gates),
+            protected=_protected(plan.integrity),
             iteration=command.iteration,
             max_iterations=(state.limits or plan.limits).max_iterations,
             rung=run.plan.agents[command.rung].label,
             diffstat=_diffstat(run, state),
-            feedback=feedback(verdict, previous) if verdict else "",
+            feedback=feedback(_veiled(run, verdict), previous) if verdict else "",
             tried=state.tried,
             notes=notes(place),
             guidance=state.guidance,
@@ -55,11 +58,25 @@ def prompt(
     )
 
 
+UNSEEN = "tests that you are not shown"
+
+
+def _veiled(run: Run, verdict: Verdict) -> Verdict:
+    hidden = {g.name for g in run.plan.gates if g.hidden}
+    gates = tuple(veiled(g) if g.name in hidden else g for g in verdict.gates)
+    return replace(verdict, gates=gates)
+
+
 PROTECTED = (
     "existing tests and their configuration (a weakened test is found, and its old version runs)",
     "the gates' own configuration",
     "donewhen.toml and .donewhen/",
 )
+
+
+def _protected(rules: Integrity) -> tuple[str, ...]:
+    own = PROTECTED[1:] if rules.allow_test_changes else PROTECTED
+    return (*own, *rules.protect)
 
 
 def _diffstat(run: Run, state: LoopState) -> str:

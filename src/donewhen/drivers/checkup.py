@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from donewhen.agents import KNOWN_PROGRAMS
+from donewhen.core.waiver import ONCE
 from donewhen.drivers.prepare import gates_for
 from donewhen.drivers.repo import Repo, open_repo
 from donewhen.errors import DonewhenError
 from donewhen.gates.env import program_exists, tool_path
-from donewhen.system import locks
+from donewhen.store.waivers import Waivers
+from donewhen.system import clock, locks
 from donewhen.system.git import Git, version
 
 OLDEST_GIT = (2, 38)
@@ -46,6 +48,7 @@ def _checks(cwd: Path) -> Iterator[Check]:
     yield Check("repository", "ok", str(repo.root))
     yield from _state(repo)
     yield _gates(repo)
+    yield from _waivers(repo)
     yield from _runs(repo)
 
 
@@ -104,6 +107,19 @@ def _gates(repo: Repo) -> Check:
     if missing:
         return Check("gates", "bad", f"not found: {', '.join(missing)}", f"Looked in {path}")
     return Check("gates", "ok", "; ".join(f"{g.name}: {g.command}" for g in gates))
+
+
+def _waivers(repo: Repo) -> Iterator[Check]:
+    """What a person allowed and still counts, since it is easily forgotten."""
+    try:
+        known = Waivers(repo.layout).read()
+    except DonewhenError as error:
+        yield Check("waivers", "bad", error.message, error.hint)
+        return
+    day = clock.stamp(clock.now())[:10]
+    told = [w.text for w in known if w.scope != ONCE and day <= w.until]
+    if told:
+        yield Check("waivers", "note", "; ".join(told), "donewhen inbox allow --revoke K")
 
 
 def _runs(repo: Repo) -> Iterator[Check]:

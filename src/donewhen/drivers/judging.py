@@ -41,7 +41,8 @@ from donewhen.judge.planted import doubtful
 from donewhen.judge.sight import Sight, sight
 from donewhen.judge.summary import summary
 from donewhen.store.layout import Layout
-from donewhen.system import fs, proc
+from donewhen.store.waivers import Waivers
+from donewhen.system import clock, fs, proc
 
 SETUP_S = 1800.0
 LAST_S = 60.0
@@ -156,6 +157,7 @@ class Bench:
             base=run.base.tree,
             purpose=purpose,
             mode=run.plan.baseline,
+            rules=run.plan.integrity,
             before=None if purpose is Purpose.BASELINE else self.before(),
             extra_env={**seen.env, **run.no_push, "DONEWHEN_RUN": run.id},
             blind=seen.blind,
@@ -207,7 +209,12 @@ class Bench:
         commit = run.repo.git.commit_tree(tree, [run.base.commit], b"donewhen: clean room\n")
         room = run.repo.layout.tree(f"{run.id}-room")
         return cleanroom.decide(
-            replace(request, checkout=run.plan.checkout, told=_told(run, iteration)),
+            replace(
+                request,
+                checkout=run.plan.checkout,
+                told=_told(run, iteration),
+                waivers=Waivers(run.repo.layout).in_force(run.id, clock.stamp(clock.now())[:10]),
+            ),
             run.repo.git,
             tree,
             commit,

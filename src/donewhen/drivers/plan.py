@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from donewhen.agents.base import AgentSpec
+from donewhen.config.model import Integrity
 from donewhen.core.contract import Contract, Limits, Rung, Thresholds
 from donewhen.drivers.provision import Provision
 from donewhen.drivers.workspace import Base
@@ -40,6 +41,7 @@ class Plan:
     accept_no_regression: bool = False
     no_wait: bool = False
     provision: Provision = field(default_factory=Provision)
+    integrity: Integrity = field(default_factory=Integrity)
     in_place: bool = False
     templates: Mapping[str, str] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
@@ -75,6 +77,7 @@ class Plan:
             "accept_no_regression": self.accept_no_regression,
             "no_wait": self.no_wait,
             "provision": asdict(self.provision),
+            "integrity": asdict(self.integrity),
             "in_place": self.in_place,
             "templates": dict(self.templates),
             "environ": dict(self.environ),
@@ -110,6 +113,7 @@ def _plan(data: Mapping[str, Any]) -> Plan:
         accept_no_regression=data["accept_no_regression"],
         no_wait=data["no_wait"],
         provision=Provision(**_tuples(data["provision"])),
+        integrity=Integrity(**_tuples(data.get("integrity", {}))),
         in_place=data["in_place"],
         templates=data["templates"],
         environ=data["environ"],

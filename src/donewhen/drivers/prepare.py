@@ -5,6 +5,8 @@ Flags win over donewhen.toml, donewhen.toml over detection.
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -24,6 +26,7 @@ from donewhen.errors import ConfigError, UnknownName, UsageError
 from donewhen.gates.base import GateDef
 from donewhen.gates.detect import detect
 from donewhen.gates.env import denied, has_module, program_exists, tool_path
+from donewhen.gates.holdout import holdout
 from donewhen.gates.parse import from_config, parse_flag
 from donewhen.gates.select import select_gates
 from donewhen.system.redact import is_secret
@@ -69,6 +72,7 @@ def prepare(repo: Repo, options: Options) -> Plan:
         accept_no_regression=options.accept_no_regression,
         no_wait=options.no_wait,
         provision=_provision(repo, config),
+        integrity=config.integrity,
         in_place=options.in_place or config.workspace.mode == "in-place",
         templates=templates(read_own(repo.root)),
         environ=_frozen(repo),
@@ -104,11 +108,37 @@ def gates_for(
 ) -> tuple[GateDef, ...]:
     """`--gate CMD` replaces configuration and detection, `--gate '+CMD'` adds to them."""
     place = _start(repo)
-    found = select(place, repo.root, flags, config or find(repo.root, place), repo.environ)
+    config = config or find(repo.root, place)
+    found = select(place, repo.root, flags, config, repo.environ)
+    found += _holdout(repo, config, found, place)
     prefix = prefix_of(repo)
     if prefix == ".":
         return found
     return tuple(replace(g, cwd=prefix if g.cwd == "." else f"{prefix}/{g.cwd}") for g in found)
+
+
+def _holdout(
+    repo: Repo, config: Config, gates: Sequence[GateDef], place: Path
+) -> tuple[GateDef, ...]:
+    """The gate of `[integrity] holdout`, if there is one. Raises ConfigError naming the folder."""
+    if not config.integrity.holdout:
+        return ()
+    home = Path(config.source).parent
+    folder = Path(os.path.normpath(home / Path(config.integrity.holdout).expanduser()))
+    where = f"{config.source}: integrity.holdout: {folder}"
+    if folder.resolve().is_relative_to(repo.root.resolve()):
+        raise ConfigError(
+            f"{where} lies in the repository, where the agent reads it",
+            hint=f"Move it out, e.g.: mv {shlex.quote(str(folder))} ..",
+        )
+    if not folder.is_dir():
+        raise ConfigError(
+            f"{where} is no folder", hint="Make it and put tests in it, or remove the key."
+        )
+    try:
+        return (holdout(folder, gates, place),)
+    except UsageError as error:
+        raise ConfigError(f"{config.source}: {error.message}", hint=error.hint) from error
 
 
 def select(
@@ -169,7 +199,7 @@ def _ignored(repo: Repo, name: str) -> bool:
 def _ladder(
     repo: Repo, options: Options, config: Config, gates: Sequence[GateDef]
 ) -> tuple[tuple[AgentSpec, ...], tuple[Rung, ...]]:
-    commands = tuple(g.command for g in gates)
+    commands = tuple(g.command for g in gates if not g.hidden)
     specs = [(parse(text, repo.cwd), 2) for text in options.agents]
     home = Path(config.source).parent  # what a file names is relative to it
     named = "" if specs or not config.agents else f"{config.source}: [[agents]]: "

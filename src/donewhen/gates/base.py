@@ -42,6 +42,7 @@ class GateDef:
     empty: str = "fail"  # fail | pass: what no tests at all means
     rule: str = "clean"  # clean | no-new: decided with the baseline
     quarantine: tuple[str, ...] = ()  # "YYYY-MM-DD TEST-ID": not charged up to that day
+    hidden: bool = False  # hold-out tests: no prompt names them or says what they found
 
     @property
     def named(self) -> bool:

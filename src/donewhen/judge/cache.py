@@ -9,11 +9,9 @@ verdict is measured all the same).
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import os
 import re
-import secrets as random
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -27,13 +25,14 @@ from donewhen.errors import Corrupt, GitError, StoreError
 from donewhen.gates.base import GateDef
 from donewhen.gates.env import BIN, gate_environment, program_exists
 from donewhen.judge.droppings import allowed, dropped
+from donewhen.store import signed
 from donewhen.system import clock, fs
 from donewhen.system.git import Git
 from donewhen.system.redact import redact, secrets
 
 VERSION = 1
+NAMED = 64  # hex digits of an entry's name
 MOST = 400  # entries; the oldest half goes when there are more
-SIGNED = 64  # hex digits of the signature before the entry
 # What differs from shell to shell and bends no verdict, and what we set ourselves.
 NOISE = re.compile(
     r"_|PWD|OLDPWD|SHLVL|TERM|TERM_.*|COLORTERM|COLUMNS|LINES|WINDOWID|TMUX.*|SSH_.*|XDG_SESSION.*|"
@@ -97,14 +96,8 @@ class Cache:
         """The kept result under today's definition, None where there is none that can be believed."""
         if not key:
             return None
-        try:
-            data = (self.folder / key).read_bytes()
-        except OSError:
-            return None
-        mark, body = data[:SIGNED], data[SIGNED:]
-        if not (secret := self._secret()) or not hmac.compare_digest(
-            mark, _sign(secret, key, body)
-        ):
+        body = signed.read(self.folder / key, key, self.key_file)
+        if body is None:
             return None
         try:
             result: GateResult = build(GateResult, json.loads(body))
@@ -119,27 +112,16 @@ class Cache:
         kept = replace(result, cached_from=clock.stamp(clock.now()), log="")
         body = redact(json.dumps(plain(kept)).encode(), secrets(environ))
         try:
-            secret = self._secret() or self._new_secret()
-            fs.make_private_dir(self.folder)
-            fs.write_atomic(self.folder / key, _sign(secret, key, body) + body, durable=False)
+            signed.write(self.folder / key, key, self.key_file, body, durable=False)
             self._tidy()
         except (StoreError, OSError):
             return
 
     def _tidy(self) -> None:
-        entries = [e for e in os.scandir(self.folder) if len(e.name) == SIGNED]
+        entries = [e for e in os.scandir(self.folder) if len(e.name) == NAMED]
         if len(entries) > MOST:
             for entry in sorted(entries, key=lambda e: e.stat().st_mtime_ns)[: len(entries) // 2]:
                 Path(entry.path).unlink(missing_ok=True)
-
-    def _secret(self) -> bytes:
-        return fs.read_bytes(self.key_file) or b""
-
-    def _new_secret(self) -> bytes:
-        fs.make_private_dir(self.key_file.parent)
-        secret = random.token_bytes(32)
-        fs.write_atomic(self.key_file, secret)
-        return secret
 
 
 def _cacheable(gate: GateDef) -> bool:
@@ -224,7 +206,3 @@ def _stat(path: Path) -> tuple[int, int]:
 def _digest(value: Any) -> str:
     text = json.dumps(value, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode("ascii", "surrogateescape")).hexdigest()
-
-
-def _sign(secret: bytes, key: str, body: bytes) -> bytes:
-    return hmac.new(secret, key.encode() + body, "sha256").hexdigest().encode()

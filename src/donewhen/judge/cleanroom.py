@@ -67,7 +67,7 @@ def decide(
         found = _unless_before(found, lies, request, delivered)
     if not request.base or found.state is not GateState.PASS:
         return found
-    own = known(request.gates, request.before, names, prefix)
+    own = known(request.gates, request.before, names, prefix, request.rules.protect)
     looked = review.look(git, request, tree, own, prefix)
     change = looked.change
     before = None

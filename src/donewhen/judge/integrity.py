@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from donewhen.gates.base import GateDef
 from donewhen.gates.parse import unwrapped
 from donewhen.judge.baseline import Baseline
+from donewhen.judge.droppings import allowed
 from donewhen.system.git import Git
 
 TEST_FOLDERS = frozenset({"tests", "test", "__tests__", "spec"})
@@ -77,14 +78,30 @@ SCRIPTS = {
 
 @dataclass(frozen=True)
 class Known:
-    """What this run's own gates tell: files that judge, and names of the code under test."""
+    """What this run's own gates tell: files that judge, and names of the code under test.
+
+    `patterns` are files that the configuration protects beside those.
+    """
 
     files: frozenset[str] = frozenset()
     packages: frozenset[str] = frozenset()
+    patterns: tuple[str, ...] = ()
+
+    def guards(self, path: str) -> bool:
+        """Is this a test, or something that tests obey?"""
+        return protected(path) or path in self.files or self.names(path)
+
+    def names(self, path: str) -> bool:
+        """Does the configuration name it?"""
+        return allowed(path, self.patterns)
 
 
 def known(
-    gates: Iterable[GateDef], before: Baseline | None, packages: Iterable[str], prefix: str
+    gates: Iterable[GateDef],
+    before: Baseline | None,
+    packages: Iterable[str],
+    prefix: str,
+    patterns: tuple[str, ...] = (),
 ) -> Known:
     """The gates' own scripts, and the files that the tests of the baseline stood in."""
     files = {f for gate in gates for f in _scripts(gate)}
@@ -93,7 +110,7 @@ def known(
             file, _, name = test.partition("::")
             if "." not in name.partition("[")[0]:  # a doctest stands in the code under test
                 files.add(posixpath.normpath(posixpath.join(prefix, file)))
-    return Known(frozenset(files), frozenset(packages))
+    return Known(frozenset(files), frozenset(packages), patterns)
 
 
 def _scripts(gate: GateDef) -> Iterator[str]:
@@ -141,7 +158,7 @@ def test_change(git: Git, base: str, tree: str, own: Known) -> TestChange:
         if status == "A":
             if obeyed or shadows(path, own.packages):
                 remove.append(path)
-        elif obeyed or protected(path) or path in own.files:
+        elif obeyed or own.guards(path):
             restore.append(path)
     return TestChange(tuple(restore), tuple(remove))
 

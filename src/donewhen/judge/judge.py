@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from donewhen.config.model import Integrity
 from donewhen.core.fingerprint import error_fp
 from donewhen.core.verdict import Finding, GateResult, GateState, Proof, Purpose, Verdict
+from donewhen.core.waiver import Waiver
 from donewhen.gates.base import GateDef
 from donewhen.gates.run import run_gate, run_gates
 from donewhen.judge import baseline as base_rules
@@ -32,7 +34,9 @@ class Request:
     `built` says that set-up commands make the tools in a fresh checkout.
     `cache` keeps results and times; None for a verdict that must be measured. `hurry` lets slow gates
     go unmeasured where a quick one is red. `jobs` 0 is the number of cores.
+    `rules` is [integrity] of the configuration.
     `told` are fingerprints of integrity findings that the agent was told of before this verdict.
+    `waivers` are what a person allowed of these, and in force.
     `extra_env` and `blind` come from judge.sight; `own` says the checkout is ours to tidy.
     """
 
@@ -56,7 +60,9 @@ class Request:
     jobs: int = 0
     cache: Cache | None = None
     hurry: bool = False
+    rules: Integrity = field(default_factory=Integrity)
     told: frozenset[str] = frozenset()
+    waivers: tuple[Waiver, ...] = ()
     on_gate: Callable[[GateResult], None] = lambda _result: None
     cancelled: Callable[[], bool] = lambda: False
 

@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 
 from donewhen.core.fingerprint import digest
 from donewhen.core.verdict import Finding, GateState, Proof, Verdict
+from donewhen.core.waiver import parted
 from donewhen.gates.base import GateDef
 from donewhen.judge.integrity import Known, TestChange, configuration, protected, test_change
 from donewhen.judge.judge import Request
@@ -43,16 +44,18 @@ class Looked:
 def look(git: Git, request: Request, tree: str, own: Known, prefix: str) -> Looked:
     """The change from the base to `tree`, as its texts tell."""
     change = test_change(git, request.base, tree, own)
+    if request.rules.allow_test_changes:
+        change = replace(change, restore=tuple(p for p in change.restore if not _free(p, own)))
     before, after, files = _texts(git, request.base, tree)
     names = frozenset(_base_tests(request))
-    tests = [p for p in change.restore if p.endswith(".py") and (p in before)]
+    tests = [p for p in change.restore if p.endswith(".py") and p in before and _is_test(p, own)]
     compared = compare(
         {p: before[p] for p in tests},
         {p: t for p, t in after.items() if p.endswith(".py") and _is_test(p, own)},
         own.packages,
         names,
     )
-    kept = {p for p in compared.kept if not configuration(p)}  # a hook reaches every test
+    kept = {p for p in compared.kept if not configuration(p) and not own.names(p)}
     change = replace(change, restore=tuple(p for p in change.restore if p not in kept))
     found = suspects(before, after, _words(request.gates), lambda p: _is_test(p, own))
     return Looked(change, compared, tuple(found), files, prefix)
@@ -62,6 +65,8 @@ def decided(found: Verdict, before: Verdict | None, looked: Looked, request: Req
     """A green verdict with what the look found; `before` is the one with the base versions."""
     names = ", ".join(looked.change.paths[:8])
     notes, findings = list(found.notes), list(_certain(found, looked, request))
+    if request.rules.allow_test_changes:
+        notes.append("allow_test_changes: tests were not held to their base versions")
     unclear: list[Finding] = []
     if before is not None and before.state is GateState.PASS:
         notes.append(f"the base versions of {names} pass too")
@@ -75,6 +80,9 @@ def decided(found: Verdict, before: Verdict | None, looked: Looked, request: Req
         findings += [_weaker(w) for w in looked.compared.weaker if w.rule not in ALWAYS]
         known = {f.path for f in findings}
         unclear = [_unclear(p, red) for p in looked.change.paths if p not in known]
+    findings, allowed = parted(findings, request.waivers)
+    unclear, also = parted(unclear, request.waivers)
+    notes += [*allowed, *also]
     if not findings and not unclear:
         return replace(found, notes=tuple(notes))
     return replace(
@@ -90,6 +98,8 @@ def _certain(found: Verdict, looked: Looked, request: Request) -> Iterator[Findi
     """What is found whether or not the base versions of the tests pass."""
     yield from (_weaker(w) for w in looked.compared.weaker if w.rule in ALWAYS)
     yield from (_suspect(s) for s in looked.suspects)
+    if request.rules.allow_test_changes:
+        return
 
     def same(file: str) -> bool:
         return posixpath.normpath(posixpath.join(looked.prefix, file)) not in looked.files
@@ -153,6 +163,11 @@ def _texts(
     before = {path: texts[old] for path, old, _new in code if old in texts}
     after = {path: texts[new] for path, _old, new in code if new in texts}
     return before, after, frozenset(path for path, _old, _new in pairs)
+
+
+def _free(path: str, own: Known) -> bool:
+    """A test that the configuration lets the agent change: no configuration, not named as guarded."""
+    return protected(path) and not configuration(path) and not own.names(path)
 
 
 def _is_test(path: str, own: Known) -> bool:

@@ -36,7 +36,8 @@ STATE_README = """This folder belongs to donewhen, which runs coding agents unti
 
 trees/    worktrees of runs: work in progress, and results that wait in an inbox
 mirror/   copies of the journals and contracts of runs, to find and mend losses
-keys/     secrets that sign kept results
+keys/     secrets that sign kept results and waivers
+waivers/  what you allowed of what integrity found
 repos/    state of repositories whose own folder could not be written
 
 Type `donewhen inbox` in a repository to see what waits. It may be removed while no run is active;
@@ -152,6 +153,11 @@ class Layout:
     def cache_key(self) -> Path:
         """The secret that signs them."""
         return self.state / "keys" / f"cache-{self.repo}"
+
+    @property
+    def waivers(self) -> Path:
+        """What a person allowed in this repository, out of its reach."""
+        return self.state / "waivers" / f"{self.repo}.json"
 
     def lock(self, name: str) -> Path:
         return self.home / "locks" / named(name)

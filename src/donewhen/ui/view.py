@@ -338,11 +338,12 @@ def finding_line(finding: Mapping[str, Any]) -> str:
     return short(f"{finding['test'] or where} {finding['rule']} {finding['message']}{old}", 140)
 
 
+WAIVABLE = ("needs-human:test-change", "integrity")  # reasons that rest on integrity findings
 MOST_ROWS = 12  # of before and after
 
 
-def verdict_lines(verdict: Mapping[str, Any], most: int = 5) -> list[str]:
-    """Gates, a line each, with the first findings below."""
+def verdict_lines(verdict: Mapping[str, Any], most: int = 5, numbered: bool = False) -> list[str]:
+    """Gates, a line each, with the first findings below; `numbered` those of integrity."""
     lines = []
     for gate in verdict["gates"]:
         lines.append(gate_line(gate))
@@ -351,8 +352,9 @@ def verdict_lines(verdict: Mapping[str, Any], most: int = 5) -> list[str]:
         lines += [f"    {finding_line(f)}" for f in found[:most]]
         if len(found) > most:
             lines.append(f"    ... and {len(found) - most} more")
-    for found in verdict["integrity"]:
-        lines.append(f"! integrity    {finding_line(found)}")
+    for number, found in enumerate(verdict["integrity"], 1):
+        name = f"integrity {number}" if numbered else "integrity"
+        lines.append(f"! {name:<12} {finding_line(found)}")
         lines += [f"    {short(row, 140)}" for row in found["text"].splitlines()[:MOST_ROWS]]
     return lines + [f"  {note}" for note in verdict.get("notes", [])]
 
@@ -416,11 +418,13 @@ def item_lines(item: Mapping[str, Any], verdict: Mapping[str, Any] | None) -> li
     if stat := item["evidence"].get("diffstat"):
         lines += ["", *stat.rstrip("\n").splitlines()]
     if verdict:
-        lines += ["", *verdict_lines(verdict)]
+        lines += ["", *verdict_lines(verdict, numbered=item["reason"] in WAIVABLE)]
     if item["state"] in {"open", "later"}:
         lines += [
             "",
             f"next    donewhen inbox accept {item['run']}",
             f"next    donewhen inbox reject {item['run']}",
         ]
+        if verdict and verdict["integrity"] and item["reason"] in WAIVABLE:
+            lines += [f"next    donewhen inbox allow {item['run']}  (then resume judges again)"]
     return lines

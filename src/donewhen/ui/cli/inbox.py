@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import click
 
+from donewhen.ui.cli import allow
 from donewhen.ui.cli.common import at_work, json_option, only_a_person, print_json
 
 
-@click.group("inbox", invoke_without_command=True, short_help="Results and questions for you.")
+@click.group(
+    "inbox",
+    commands=[allow.command],
+    invoke_without_command=True,
+    short_help="Results and questions for you.",
+)
 @json_option
 @click.option("--all", "everything", is_flag=True, help="Closed items too.")
 @click.pass_context
@@ -61,6 +67,8 @@ def show(id: str, as_json: bool) -> int:
         verdict = json.loads(kept.read_bytes())
     except (OSError, ValueError):
         verdict = None
+    if item["reason"] in view.WAIVABLE:  # what the last verdict found, whichever was the best
+        verdict = seen.verdict or verdict
     if as_json:
         print_json({**item, "verdict": verdict})
     else:
