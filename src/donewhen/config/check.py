@@ -52,6 +52,7 @@ def checked(data: Mapping[str, Any], place: Place) -> Config:
     limits = {_field(key): value for key, value in tables["limits"].items()}
     return Config(
         source=place.file,
+        exit=top.get("exit", "gates"),
         baseline=top.get("baseline", "auto"),
         limits=replace(Limits(), **limits),
         workspace=Workspace(**tables["workspace"]),

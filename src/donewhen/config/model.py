@@ -60,6 +60,7 @@ class Config:
     """
 
     source: str = ""
+    exit: str = "gates"
     baseline: str = "auto"
     limits: Limits = field(default_factory=Limits)
     workspace: Workspace = field(default_factory=Workspace)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from donewhen.config import units
+from donewhen.config.formats import FORMATS
 from donewhen.config.values import (
     Read,
     all_inside,
@@ -19,11 +20,13 @@ from donewhen.config.values import (
     flag,
     gate_command,
     inside,
+    known,
     names,
     number,
     one_of,
     or_none,
     outside,
+    severities,
     text,
     texts,
     until,
@@ -67,7 +70,12 @@ def inert(key: str, default: Any, shown: str, help: str) -> Option:
 
 TOP = (
     Option("version", version, "1", "the version of this file; its first line"),
-    inert("exit", "gates", '"gates"', "what counts as done"),
+    Option(
+        "exit",
+        one_of("gates", "p1"),
+        '"gates"',
+        "what counts as done: gates, p1 (warnings never decide)",
+    ),
     Option(
         "baseline",
         one_of("auto", "clean", "no-new"),
@@ -124,9 +132,9 @@ GATE = (
     Option("run", gate_command, '"pytest -q"', 'the command; "sh: ..." for a shell'),
     Option(
         "format",
-        one_of("pytest", "unittest", "junit", "exit"),
+        known(FORMATS),
         '"pytest"',
-        "pytest, unittest, junit, exit; a known command has its own",
+        "how its report is read; a known command has its own",
     ),
     Option("timeout", duration, '"15m"', "time limit"),
     Option(
@@ -144,6 +152,9 @@ GATE = (
     Option("env", names, "[]", "variables of yours that gates are normally denied"),
     Option("cwd", inside, '"."', "folder it runs in"),
     Option("empty", one_of("fail", "pass"), '"fail"', "what it means that no test ran: fail, pass"),
+    Option(
+        "severity", severities, "{}", 'RULE or its beginning = "error", "warning", "info" or "off"'
+    ),
     Option("quarantine", until, "{}", '"TEST ID" = day up to which its failures are not charged'),
 )
 AGENT = (

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from datetime import date
+from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -121,6 +122,32 @@ def until(value: Any) -> tuple[str, ...]:
     return tuple(f"{_day(day)} {text(test)}" for test, day in value.items())
 
 
+LEVELS = ("error", "warning", "info", "off")
+
+
+def severities(value: Any) -> tuple[str, ...]:
+    """A table of rule = level, as "RULE=level"."""
+    if not isinstance(value, Mapping):
+        raise ValueError('must be a table: { E501 = "warning", S = "error" }')
+    return tuple(f"{_rule(key)}={_level(key, level)}" for key, level in value.items())
+
+
+def _rule(key: str) -> str:
+    """A rule, the beginning of rules, or a severity; what is nearly a severity is one misspelt."""
+    near = get_close_matches(key.lower(), LEVELS[:3], n=1, cutoff=0.8)
+    if near and key not in LEVELS:
+        raise ValueError(f"{key!r} is no severity; did you mean {near[0]}?")
+    return text(key)
+
+
+def _level(key: str, value: Any) -> str:
+    if isinstance(value, str) and value in LEVELS:
+        return value
+    near = get_close_matches(str(value).lower(), LEVELS, n=1, cutoff=0.5)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"{key} must be {' or '.join(map(repr, LEVELS))} ({value!r} is none{meant})")
+
+
 def _day(value: Any) -> str:
     try:
         day = date.fromisoformat(value) if isinstance(value, str) else value
@@ -136,6 +163,19 @@ def one_of(*choices: str) -> Read:
         if not isinstance(value, str) or value not in choices:
             raise ValueError(f"must be {' or '.join(map(repr, choices))}")
         return value
+
+    return read
+
+
+def known(names: Mapping[str, str]) -> Read:
+    """One of a longer table, with the nearest name for what is none."""
+
+    def read(value: Any) -> str:
+        if isinstance(value, str) and value in names:
+            return value
+        near = get_close_matches(str(value), names, n=1)
+        meant = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"must be one of {', '.join(names)}{meant}")
 
     return read
 

@@ -5,6 +5,7 @@ The shapes are the ones of `donewhen judge --json` and of `verdict.json`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -115,6 +116,12 @@ class GateResult:
     blind: bool = False  # the gate does not see the tree it judges
     skipped: bool = False  # not run: a quick gate was red already; never so for a last verdict
     rule: str = "clean"  # or no-new: findings of the baseline are excused
+
+
+def deciding(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """What a red gate is red for: its errors; where it has none, all that it found."""
+    found = tuple(findings)
+    return tuple(f for f in found if f.severity is Severity.ERROR) or found
 
 
 @dataclass(frozen=True)

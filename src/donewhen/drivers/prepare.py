@@ -151,7 +151,8 @@ def select(
     except UsageError as error:
         raise ConfigError(f"{config.source}: {error.message}", hint=error.hint) from error
     _known(place, flags, configured, path)
-    return select_gates(place, flags, configured, lambda name: has_module(path, name))
+    found = select_gates(place, flags, configured, lambda name: has_module(path, name))
+    return tuple(replace(gate, exit=config.exit) for gate in found)
 
 
 def _known(place: Path, flags: Sequence[str], configured: Sequence[GateDef], path: str) -> None:

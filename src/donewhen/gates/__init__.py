@@ -1,31 +1,27 @@
-"""Gates by format: a table of modules, imported on use. A new one is a file and a line here."""
+"""Gates by format: config.formats is the table, a module here is an adapter, imported on use."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import cast
 
+from donewhen.config.formats import FORMATS
 from donewhen.errors import UnknownName
 from donewhen.gates.base import Adapter, GateDef
-
-TABLE = {
-    "exit": "donewhen.gates.exit",
-    "junit": "donewhen.gates.junit",
-    "pytest": "donewhen.gates.pytest",
-    "unittest": "donewhen.gates.unittest",
-}
 
 
 def load(name: str) -> Adapter:
     """The adapter of a format. Raises UnknownName listing the known ones."""
-    if name not in TABLE:
+    if name not in FORMATS:
+        near = get_close_matches(name, FORMATS, n=1)
         raise UnknownName(
-            f"unknown gate format {name!r}; known: {', '.join(TABLE)}",
-            hint="Mend `format` of the gate in donewhen.toml.",
+            f"unknown gate format {name!r}; known: {', '.join(FORMATS)}",
+            hint=f"Did you mean {near[0]}?" if near else "Mend `format` of the gate.",
         )
-    return cast(Adapter, import_module(TABLE[name]))
+    return cast(Adapter, import_module(f"donewhen.gates.{name.replace('-', '_')}"))
 
 
 def only(gate: GateDef, tests: Sequence[str], tree: Path) -> GateDef | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from donewhen.core.verdict import Counts, Finding, GateState
+from donewhen.system.output import Output
 
 NAMED = ("flag", "config", "spec")  # sources that make a gate one of the goal's gates
 
@@ -41,6 +42,8 @@ class GateDef:
     hermetic: bool | None = None  # None: not said; a command that nothing is known of is not
     empty: str = "fail"  # fail | pass: what no tests at all means
     rule: str = "clean"  # clean | no-new: decided with the baseline
+    exit: str = "gates"  # gates | p1: whether warnings can decide
+    severity: tuple[str, ...] = ()  # "RULE=level": how bad this project takes a rule to be
     quarantine: tuple[str, ...] = ()  # "YYYY-MM-DD TEST-ID": not charged up to that day
     hidden: bool = False  # hold-out tests: no prompt names them or says what they found
 
@@ -81,6 +84,7 @@ class Completed:
     timed_out: bool = False
     spawn_error: str = ""
     tree: Path = Path()
+    output: Output | None = None  # all of standard output; `stdout` is its two ends
 
 
 @dataclass(frozen=True)

@@ -7,17 +7,17 @@ What the cases mean together with an exit code is outcome.py's business.
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
 
 from donewhen.core.fingerprint import digest
+from donewhen.gates.reports import BadReport, chunks
+
+__all__ = ["BadReport", "Case", "Report", "parse"]
 
 CAP = 100 << 20
-CHUNK = 1 << 16
 MOST_CASES = 1_000_000
 TEXT = 1 << 16  # characters of one failure that are kept, from its end
 MESSAGE = 2000
@@ -28,10 +28,6 @@ TAGS = {"failure": "failed", "error": "error", "skipped": "skipped"}
 NOT_RUN = frozenset(
     {"notrun", "disabled", "skipped", "suppressed"}
 )  # as googletest and ctest say it
-
-
-class BadReport(Exception):
-    """The report cannot be believed; the text says why."""
 
 
 @dataclass(slots=True)
@@ -70,31 +66,9 @@ class Report:
 def parse(path: Path | None) -> Report:
     """Read a report. Raises BadReport if it is missing, too large, broken or dangerous."""
     reader = _Reader()
-    for chunk in _chunks(path):
+    for chunk in chunks(path, CAP):
         reader.feed(chunk)
     return reader.finish()
-
-
-def _chunks(path: Path | None) -> Iterator[bytes]:
-    if path is None:
-        raise BadReport("no report was written")
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        handle = os.open(path, flags)
-    except FileNotFoundError:
-        raise BadReport("no report was written") from None
-    except OSError as error:
-        raise BadReport(f"the report is no plain file: {error.strerror}") from error
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise BadReport("the report is no plain file")
-    with os.fdopen(handle, "rb") as source:
-        size = 0
-        while chunk := source.read(CHUNK):
-            size += len(chunk)
-            if size > CAP:
-                raise BadReport(f"the report is over {CAP >> 20} MB")
-            yield chunk
 
 
 class _Reader:

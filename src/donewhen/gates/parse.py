@@ -19,6 +19,7 @@ from donewhen.config import shell, units
 from donewhen.errors import UsageError
 from donewhen.gates.base import GateDef
 from donewhen.gates.command import program_at, program_of, swallowed, unwrapped
+from donewhen.gates.programs import KINDS, tool_of
 
 __all__ = [
     "adapter_of", "from_command", "from_config", "from_dict", "is_addition", "parse_flag",
@@ -28,20 +29,13 @@ __all__ = [
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]*")
 NUMBER_FIRST = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[\d.]*\s+\S")
 NAMED = re.compile(rf"({NAME.pattern})=(?=\S)(.*)", re.S)
-KINDS = {"pytest": "test", "unittest": "test", "junit": "test"}
-LINTERS = {
-    "ruff": "lint",
-    "flake8": "lint",
-    "pylint": "lint",
-    "eslint": "lint",
-    "biome": "lint",
-    "mypy": "types",
-    "pyright": "types",
-    "basedpyright": "types",
-    "ty": "types",
-    "tsc": "types",
+NAMES = {
+    "test": "tests",
+    "lint": "lint",
+    "types": "types",
+    "format": "format",
+    "security": "security",
 }
-NAMES = {"test": "tests", "lint": "lint", "types": "types"}
 SETTINGS = {f.name for f in fields(GateDef)} - {
     "name",
     "argv",
@@ -50,6 +44,7 @@ SETTINGS = {f.name for f in fields(GateDef)} - {
     "why",
     "weak",
     "rule",
+    "exit",
 }
 
 
@@ -105,7 +100,7 @@ def _known_program(text: str) -> bool:
         argv = shlex.split(text)
     except ValueError:
         return False
-    return adapter_of(argv) != "exit" or program_of(argv) in LINTERS
+    return adapter_of(argv) != "exit" or tool_of(argv) is not None
 
 
 def from_command(text: str, *, name: str = "", source: str, flag: str = "") -> GateDef:
@@ -116,7 +111,8 @@ def from_command(text: str, *, name: str = "", source: str, flag: str = "") -> G
 def _gate(text: str, name: str, source: str, origin: _Origin) -> GateDef:
     argv = _split(text, origin)
     form = adapter_of(argv)
-    kind = LINTERS.get(program_of(argv)) or KINDS.get(form, "other")
+    tool = tool_of(argv)
+    kind = tool.kind if tool else KINDS.get(form, "other")
     return GateDef(
         name=name or NAMES.get(kind) or slug(program_of(argv)),
         argv=argv,
@@ -185,6 +181,12 @@ def _fits(gate: GateDef, origin: _Origin) -> None:
         )
     if gate.format == "unittest" and program_of(gate.argv) != "unittest":
         raise origin.error("has format unittest for another program", 'run = "python -m unittest"')
+    if gate.severity and gate.format in {"exit", "junit", "pytest", "unittest"}:
+        raise origin.error(
+            f"has a severity table, but format {gate.format} has no rules",
+            'format = "sarif"',
+            'format = "lines"',
+        )
     folder = PurePosixPath(gate.cwd)
     if folder.is_absolute() or ".." in folder.parts or "\0" in gate.cwd:
         raise origin.error(f"cwd = {gate.cwd!r} is not below the project", 'cwd = "packages/api"')
@@ -227,12 +229,8 @@ def _script(script: str, origin: _Origin) -> tuple[str, ...]:
 
 def adapter_of(argv: Sequence[str]) -> str:
     """The report format for a command line."""
-    program = program_of(argv)
-    if program in {"pytest", "py.test"}:
-        return "pytest"
-    at = program_at(argv)
-    if program == "unittest" and at > 0 and argv[at - 1] == "-m":
-        return "unittest"
+    if (tool := tool_of(argv)) and tool.form != "exit":
+        return tool.form
     return "junit" if any("{report}" in word for word in argv) else "exit"
 
 

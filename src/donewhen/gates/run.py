@@ -77,6 +77,7 @@ def run_gate(
         timed_out=ended.timed_out,
         spawn_error=ended.spawn_error,
         tree=tree,
+        output=ended.stdout,
     )
     reading = _reading(gate, ended, done)
     if why := unfit.explanation(gate, done, env["PATH"]):

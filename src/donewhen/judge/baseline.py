@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from donewhen.core.codec import build
-from donewhen.core.verdict import Finding, GateResult, GateState, Novelty, Severity
+from donewhen.core.verdict import Finding, GateResult, GateState, Novelty, Severity, deciding
 from donewhen.gates.base import GateDef
 
 MODES = ("auto", "clean", "no-new")
@@ -86,7 +86,7 @@ def applied(result: GateResult, rule: str, before: Before | None) -> GateResult:
     result = replace(result, findings=findings, rule=rule)
     if rule != "no-new" or result.state is not GateState.FAIL:
         return result
-    new = [f for f in findings if f.novelty is Novelty.NEW and f.severity is Severity.ERROR]
+    new = [f for f in deciding(findings) if f.novelty is Novelty.NEW]
     if new or not findings:
         return result
     return replace(

@@ -127,7 +127,7 @@ class Cache:
 def _cacheable(gate: GateDef) -> bool:
     """A command that nothing is known of may look anywhere: only if somebody says it does not."""
     if gate.hermetic is None:
-        return gate.format != "exit" or bool(gate.inputs)
+        return gate.format not in {"exit", "lines"} or bool(gate.inputs)
     return gate.hermetic
 
 

@@ -11,9 +11,9 @@ from donewhen.core.verdict import (
     Novelty,
     Purpose,
     Score,
-    Severity,
     Summary,
     Verdict,
+    deciding,
 )
 
 
@@ -45,9 +45,7 @@ def blocking(gate: GateResult) -> Iterable[Finding]:
     """The findings that keep a red gate red; what the baseline excuses does not."""
     excused = gate.rule == "no-new"
     return (
-        f
-        for f in gate.findings
-        if f.severity is Severity.ERROR and not (excused and f.novelty is Novelty.PRE_EXISTING)
+        f for f in deciding(gate.findings) if not (excused and f.novelty is Novelty.PRE_EXISTING)
     )
 
 
