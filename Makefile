@@ -20,6 +20,13 @@ help: ## what there is
 	$(RETRY) .venv-e2e/bin/pip install --quiet --disable-pip-version-check -r requirements/e2e.txt $(AGAIN)
 	touch $@
 
+# npm reads the pinned versions from the lock file; its cache is its own.
+.venv-e2e/node/ready: requirements/node/package.json requirements/node/package-lock.json
+	mkdir -p .venv-e2e/node
+	cp requirements/node/package.json requirements/node/package-lock.json .venv-e2e/node/
+	$(RETRY) (cd .venv-e2e/node && npm ci --no-audit --no-fund --loglevel error) $(AGAIN)
+	touch $@
+
 venv: .venv/ready ## the development environment, pinned
 
 demo: .venv/ready ## a real run in a throw-away repository: a liar, a worker, accept
@@ -48,7 +55,7 @@ parity: .venv/ready ## break what each row of docs/parity.md rests on, and see i
 bench: .venv/ready ## what donewhen adds, as ratios within one run; fails on a missed bound
 	$(BIN)/python bench/run.py
 
-e2e: .venv-e2e/ready ## the real agent clients that tests drive
+e2e: .venv-e2e/ready .venv-e2e/node/ready ## the real agent clients and JavaScript tools that tests drive
 
 clean: ## environments and caches
 	rm -rf .venv .venv-e2e .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -165,11 +165,12 @@ def test_a_module_says_what_it_is_for_and_stays_small(path: Path) -> None:
 
 def test_formats_and_agents_of_the_tables_exist() -> None:
     from donewhen import agents, gates
+    from donewhen.config.formats import FORMATS
 
     for target in agents.TABLE.values():
         module, _, cls = target.partition(":")
         assert hasattr(__import__(module, fromlist=["x"]), cls)
-    for name in gates.TABLE:
+    for name in FORMATS:
         adapter = gates.load(name)
         assert callable(adapter.prepare)
         assert callable(adapter.read)

@@ -62,8 +62,11 @@ def test_a_fault_starts_nothing(
 
 
 def test_doctor_shows_the_fault(project: Project) -> None:
-    project.write({"donewhen.toml": "version = 1\nexit = 'p1'\n"})
-    assert "donewhen.toml:2: exit: this version acts on" in project.donewhen("doctor").expect(1).out
+    project.write({"donewhen.toml": "version = 1\n[verifier]\nrounds = 3\n"})
+    assert (
+        "donewhen.toml:3: verifier.rounds: this version acts on"
+        in project.donewhen("doctor").expect(1).out
+    )
 
 
 def test_what_init_writes_is_read_back(project: Project) -> None:

@@ -202,8 +202,8 @@ def test_bad_tables(case: str) -> None:
 def test_bad_names_and_formats() -> None:
     with pytest.raises(UsageError, match="letters, digits"):
         from_config("a/b", {"run": "true"})
-    with pytest.raises(UnknownName, match="known: exit, junit, pytest, unittest"):
-        from_config("g", {"run": "true", "format": "tap"})
+    with pytest.raises(UnknownName, match="known: exit, junit, "):
+        from_config("g", {"run": "true", "format": "nosuch"})
 
 
 @pytest.mark.parametrize("flag", FLAGS)

@@ -12,7 +12,15 @@ FORMATS = {
     "junit": "JUnit XML at the path that stands for {report} in the command",
     "sarif": "SARIF 2.1.0 at {report}, or on standard output",
     "lines": "one finding a line, as compilers and most linters print it",
+    "tap": "TAP 12 to 14 at {report}, or on standard output",
     # a tool's own, chosen by its command
     "pytest": "pytest",
     "unittest": "python -m unittest",
+    "node-test": "node --test",
+    "vitest": "vitest",
+    "jest": "jest",
+    "tsc": "tsc, tsgo, vue-tsc",
+    "eslint": "eslint",
+    "biome": "biome",
+    "oxlint": "oxlint",
 }

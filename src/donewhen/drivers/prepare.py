@@ -145,7 +145,7 @@ def select(
     place: Path, root: Path, flags: Sequence[str], config: Config, environ: Mapping[str, str]
 ) -> tuple[GateDef, ...]:
     """The gates of a folder, whether or not git knows it."""
-    path = tool_path(root, environ)
+    path = tool_path(root, environ, os.path.relpath(place, root))
     try:
         configured = [from_config(name, values) for name, values in config.gates.items()]
     except UsageError as error:

@@ -45,6 +45,7 @@ class GateDef:
     exit: str = "gates"  # gates | p1: whether warnings can decide
     severity: tuple[str, ...] = ()  # "RULE=level": how bad this project takes a rule to be
     quarantine: tuple[str, ...] = ()  # "YYYY-MM-DD TEST-ID": not charged up to that day
+    script: str = ""  # `npm test`: the script whose tool this is
     hidden: bool = False  # hold-out tests: no prompt names them or says what they found
 
     @property

@@ -6,7 +6,6 @@ would look like a pass; lint and type gates only where they are configured and t
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -18,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from donewhen.config import bounded
+from donewhen.gates import node_project
 from donewhen.gates.base import GateDef
 from donewhen.gates.parse import from_command
 
@@ -31,7 +31,6 @@ SKIPPED = frozenset({
     "data", "fixtures", "testdata",
 })  # fmt: skip
 USES = "uses unittest"
-PLACEHOLDER = "no test specified"
 # tool, kind, its arguments, files that configure it, (file, section) that do
 CHECKS = (
     ("ruff", "lint", "check .", ("ruff.toml", ".ruff.toml"), ()),
@@ -150,11 +149,7 @@ def _mypy_targets(project: _Project) -> str:
 
 
 def _others(project: _Project) -> Iterator[GateDef]:
-    script = _table(_json(project.place / "package.json").get("scripts")).get("test")
-    if isinstance(script, str) and script.strip() and PLACEHOLDER not in script:
-        why = f"scripts.test in package.json: {script.strip()[:60]}"
-        # CI=1: runners that would watch files run once.
-        yield _gate("env CI=1 npm test --silent", why, kind="test", name="npm-test")
+    yield from node_project.gates(project.place, project.has)
     if project.first("go.mod"):
         yield _gate("go test ./...", "go.mod", kind="test", name="go-test")
     if project.first("Cargo.toml"):
@@ -211,13 +206,6 @@ def _toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_whole(path))
     except (tomllib.TOMLDecodeError, RecursionError):
-        return {}
-
-
-def _json(path: Path) -> Mapping[str, Any]:
-    try:
-        return _table(json.loads(_whole(path)))
-    except (ValueError, RecursionError):
         return {}
 
 

@@ -43,24 +43,33 @@ def denied(name: str) -> bool:
 
 
 def gate_environment(
-    environ: Mapping[str, str], checkout: Path, admitted: tuple[str, ...], extra: Mapping[str, str]
+    environ: Mapping[str, str],
+    checkout: Path,
+    admitted: tuple[str, ...],
+    extra: Mapping[str, str],
+    cwd: str = ".",
 ) -> dict[str, str]:
-    """The whole environment of a gate; `admitted` re-admits names, `extra` is set on top."""
+    """The whole environment of a gate; `admitted` re-admits names, `extra` is set on top.
+
+    `cwd` is the gate's folder, whose node_modules comes before that of the top.
+    """
     env = {k: v for k, v in environ.items() if k in admitted or not denied(k)}
-    env["PATH"] = tool_path(checkout, environ)
+    env["PATH"] = tool_path(checkout, environ, cwd)
     return {**env, **extra}
 
 
 def tools_of(tree: Path, checkout: Path) -> Path:
     """Where the project's own tools are: in the tree if its set-up built them, else the user's."""
-    own = tree / ".venv"
-    return tree if (own / "bin").is_dir() and not own.is_symlink() else checkout
+    own = (tree / ".venv" / BIN, tree / "node_modules" / ".bin")
+    built = any(place.is_dir() and not place.parent.is_symlink() for place in own)
+    return tree if built else checkout
 
 
-def tool_path(checkout: Path, environ: Mapping[str, str]) -> str:
-    """PATH with the project's own tools first."""
+def tool_path(checkout: Path, environ: Mapping[str, str], cwd: str = ".") -> str:
+    """PATH with the project's own tools first, those of the folder `cwd` in it before all."""
     path = environ.get("PATH") or os.defpath
-    own = [checkout / ".venv" / BIN, checkout / "node_modules" / ".bin"]
+    folders = dict.fromkeys((checkout / cwd, checkout))
+    own = [checkout / ".venv" / BIN, *(place / "node_modules" / ".bin" for place in folders)]
     if not own[0].is_dir() and (active := environ.get("VIRTUAL_ENV")):
         own[0] = Path(active) / BIN
     first = [str(p) for p in own if p.is_dir()]

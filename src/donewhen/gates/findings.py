@@ -156,9 +156,9 @@ def place(case: Case, project: Project) -> tuple[str, int]:
         for match in pattern.finditer(case.text):
             if path := project.own(match["path"]):
                 best = (path, int(match["line"]))
-    if not best[0]:
+    if not best[1]:
         frames = ((project.own(m["path"]), m["line"]) for m in PLACE_JS.finditer(case.text))
-        best = next(((path, int(line)) for path, line in frames if path), ("", 0))
+        best = next(((path, int(line)) for path, line in frames if path), best)
     return best
 
 

@@ -33,7 +33,7 @@ def outcome(gate: GateDef, done: Completed, report: Report) -> Reading:
     if not passing:
         return unexplained(gate, done, reading, GateState.ERROR)
     if reading.counts.tests == 0:
-        return nothing_ran(gate, reading.counts)
+        return nothing_ran(gate, reading.counts, passing)
     expected = report.count("xfailed")
     also = f" ({expected} failed as expected)" if expected else ""
     return replace(
@@ -98,9 +98,11 @@ def said(done: Completed) -> str:
     return f": {last}" if last else ""
 
 
-def nothing_ran(gate: GateDef, counts: Counts) -> Reading:
+def nothing_ran(gate: GateDef, counts: Counts, passing: bool = False) -> Reading:
     """No tests, or all skipped: its own state with an explicit policy."""
     why = _skipped(counts.skipped) if counts.skipped else "no tests ran"
+    if gate.script and not counts.skipped:
+        why = f"your {gate.script} passes with 0 tests" if passing else f"{gate.script}: {why}"
     if gate.empty == "pass":
         return Reading(GateState.PASS, f'{why} (empty = "pass")', counts, weak=True)
     return Reading(GateState.ERROR, why, counts)

@@ -45,6 +45,7 @@ SETTINGS = {f.name for f in fields(GateDef)} - {
     "weak",
     "rule",
     "exit",
+    "script",
 }
 
 
@@ -229,9 +230,11 @@ def _script(script: str, origin: _Origin) -> tuple[str, ...]:
 
 def adapter_of(argv: Sequence[str]) -> str:
     """The report format for a command line."""
-    if (tool := tool_of(argv)) and tool.form != "exit":
+    tool = tool_of(argv)
+    reports = any("{report}" in word for word in argv)
+    if tool and tool.form != "exit" and (not reports or tool.form == "pytest"):
         return tool.form
-    return "junit" if any("{report}" in word for word in argv) else "exit"
+    return "junit" if reports else "exit"
 
 
 def slug(text: str) -> str:

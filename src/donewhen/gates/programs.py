@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from donewhen.gates.command import program_at, program_of
 
@@ -23,19 +24,25 @@ class Tool:
 PROGRAMS: dict[tuple[str, str], Tool] = {
     ("pytest", ""): Tool("pytest", "test"),
     ("py.test", ""): Tool("pytest", "test"),
+    ("vitest", ""): Tool("vitest", "test"),
+    ("jest", ""): Tool("jest", "test"),
+    ("tsc", ""): Tool("tsc", "types"),
+    ("tsgo", ""): Tool("tsc", "types"),
+    ("vue-tsc", ""): Tool("tsc", "types"),
+    ("eslint", ""): Tool("eslint", "lint"),
+    ("biome", ""): Tool("biome", "lint"),
+    ("oxlint", ""): Tool("oxlint", "lint"),
     # read by their exit code, but what they measure is known
     ("flake8", ""): Tool("exit", "lint"),
     ("pylint", ""): Tool("exit", "lint"),
-    ("eslint", ""): Tool("exit", "lint"),
-    ("biome", ""): Tool("exit", "lint"),
     ("ruff", ""): Tool("exit", "lint"),
     ("mypy", ""): Tool("exit", "types"),
     ("pyright", ""): Tool("exit", "types"),
     ("basedpyright", ""): Tool("exit", "types"),
     ("ty", ""): Tool("exit", "types"),
-    ("tsc", ""): Tool("exit", "types"),
 }
-KINDS = {"pytest": "test", "unittest": "test", "junit": "test"}
+KINDS = {"pytest": "test", "unittest": "test", "junit": "test", "tap": "test"}
+NODE_TEST = Tool("node-test", "test")
 
 
 def tool_of(argv: Sequence[str]) -> Tool | None:
@@ -43,5 +50,7 @@ def tool_of(argv: Sequence[str]) -> Tool | None:
     program, at = program_of(argv), program_at(argv)
     if program == "unittest":
         return Tool("unittest", "test") if at > 0 and argv[at - 1] == "-m" else None
+    if program == "node" and "--test" in takewhile(lambda w: w.startswith("-"), argv[at + 1 :]):
+        return NODE_TEST
     word = next((w for w in argv[at + 1 :] if not w.startswith("-")), "") if at >= 0 else ""
     return PROGRAMS.get((program, word)) or PROGRAMS.get((program, ""))

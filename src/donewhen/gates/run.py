@@ -60,7 +60,7 @@ def run_gate(
     reports = folder / "reports"
     fs.make_private_dir(reports)
     start = adapter.prepare(gate, reports)
-    env = gate_environment(environ, checkout, gate.env, {**extra, **start.env})
+    env = gate_environment(environ, checkout, gate.env, {**extra, **start.env}, gate.cwd)
     request = proc.Request(
         argv=start.argv, cwd=tree / gate.cwd, env=env, marker=marker, timeout=gate.timeout
     )

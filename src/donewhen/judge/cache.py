@@ -43,6 +43,8 @@ NOT_MEASURED = frozenset({"required", "source", "why", "rule", "timeout", "input
 HOOK = re.compile(r"\b__editable__\w+_finder\b")
 FOLDER = re.compile(rb"['\"](/[^'\"\n]*)['\"]")
 EXTERNAL = re.compile(r"^(/.*|[A-Za-z]:\\.*)$", re.M)  # lines of a .pth file that name a folder
+# What npm, pnpm and yarn write when they have installed something; "." for what is new in it.
+INSTALLED = (".", ".package-lock.json", ".modules.yaml", ".yarn-integrity", ".yarn-state.yml")
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,7 @@ def _cacheable(gate: GateDef) -> bool:
 
 
 def _parts(gate: GateDef, place: Place) -> dict[str, Any] | None:
-    env = gate_environment(place.environ, place.checkout, gate.env, place.extra_env)
+    env = gate_environment(place.environ, place.checkout, gate.env, place.extra_env, gate.cwd)
     tools = _tools(gate, place, env)
     if tools is None:
         return None
@@ -167,8 +169,9 @@ def _tools(gate: GateDef, place: Place, env: Mapping[str, str]) -> list[Any] | N
             if any(_outside(place, pth) for pth in site.glob("*.pth")):
                 return None
             found += [str(site), *_stat(site)]
-    modules = place.checkout / "node_modules" / ".package-lock.json"
-    return [*found, *_stat(modules)]
+    for folder in dict.fromkeys((place.checkout, place.checkout / gate.cwd)):
+        found += [_stat(folder / "node_modules" / name) for name in INSTALLED]
+    return found
 
 
 def _own(path: str) -> Iterator[str]:

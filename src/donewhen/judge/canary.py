@@ -17,8 +17,10 @@ from donewhen.core.fingerprint import digest
 from donewhen.core.verdict import Finding, GateResult, GateState
 from donewhen.gates import picked
 from donewhen.gates.base import GateDef
+from donewhen.judge import canary_js
 
 RULE = "canary"
+FORMATS = frozenset({"pytest", "unittest"}) | canary_js.FORMATS
 MOST = 10  # tests of the goal that run among ours
 WORDS = (
     "parse", "split", "load", "total", "merge", "order", "cache", "retry", "limit", "shape", "range",
@@ -73,12 +75,12 @@ def watch(
     """
     findings, notes = [], []
     for gate, result in zip(gates, results, strict=True):
-        tried = gate.format in {"pytest", "unittest"} and not gate.hidden
+        tried = gate.format in FORMATS and not gate.hidden
         if result.state is not GateState.PASS or not tried:
             continue
         canaries = nest(gate, result.passed_tests, room, dice)
         names = [name for c in canaries for name in (*c.good, *c.bad)]
-        tests = [_function(test) for test in list(goal)[:MOST]]
+        tests = [_named(gate, test) for test in list(goal)[:MOST]]
         chosen = picked(gate, [*names, *filter(None, tests)], [c.path for c in canaries], room)
         if not canaries or chosen is None:
             notes.append(f"{gate.name}: its runner could not be tried with tests of our own")
@@ -100,7 +102,11 @@ def nest(gate: GateDef, tests: Sequence[str], room: Path, dice: random.Random) -
     files = sorted({_file(gate, test, room) for test in tests} - {""})
     if not files:
         return []
-    return [_canary(files[0], tests, "a", dice), _canary(files[-1], tests, "z", dice)]
+    make = _canary_js if gate.format in canary_js.FORMATS else _canary
+    return [
+        make(gate, room, files[0], tests, "a", dice),
+        make(gate, room, files[-1], tests, "z", dice),
+    ]
 
 
 def _file(gate: GateDef, test: str, room: Path) -> str:
@@ -117,12 +123,14 @@ def _file(gate: GateDef, test: str, room: Path) -> str:
     return ""
 
 
-def _canary(beside: str, tests: Sequence[str], first: str, dice: random.Random) -> Canary:
+def _canary(
+    _gate: GateDef, _room: Path, beside: str, tests: Sequence[str], first: str, dice: random.Random
+) -> Canary:
     pure = PurePosixPath(beside)
     topic, *words = dice.sample(WORDS, 6)
     # Named as its neighbour is, since patterns of the project decide what is collected.
     stem = pure.stem
-    own = f"{first}{dice.choice('bcdfgklmnprst')}{topic}_{dice.randrange(100, 999)}"
+    own = _own_name(first, topic, dice)
     head = stem.partition("_")[0]
     name = f"{own}_test" if stem.endswith("_test") else f"{head}_{own}"
     verbs = [_function(t).partition("_")[0] for t in tests if "::" in t]
@@ -130,12 +138,37 @@ def _canary(beside: str, tests: Sequence[str], first: str, dice: random.Random) 
     good, bad, well, ill, broken = (
         f"{verb}_{word}_{topic}_{dice.randrange(100, 999)}" for word in words
     )
-    a, b = dice.randrange(11, 99), dice.randrange(11, 99)
-    values = {"a": a, "b": b, "sum": a + b, "product": a * b, "wrong": a * b + a + b}
+    values = _numbers(dice)
     cls = f"Test{topic.title()}{words[0].title()}"
     names = {"good": good, "bad": bad, "well": well, "ill": ill, "broken": broken}
     text = TEXT.format(topic=topic, cls=cls, **names, **values)
     return Canary(str(pure.with_name(f"{name}.py")), text, (good, well), (bad, ill, broken))
+
+
+def _canary_js(
+    gate: GateDef, room: Path, beside: str, _tests: Sequence[str], first: str, dice: random.Random
+) -> Canary:
+    topic, *words = dice.sample(WORDS, 6)
+    good, bad, well, ill, broken = (f"{w}_{topic}_{dice.randrange(100, 999)}" for w in words)
+    names = {"good": good, "bad": bad, "well": well, "ill": ill, "broken": broken}
+    name = canary_js.file_name(beside, _own_name(first, topic, dice))
+    neighbour = (room / beside).read_text("utf-8", "replace")
+    text = canary_js.text(gate.format, neighbour, name, {"topic": topic, **names, **_numbers(dice)})
+    return Canary(name, text, (good, well), (bad, ill, broken))
+
+
+def _own_name(first: str, topic: str, dice: random.Random) -> str:
+    return f"{first}{dice.choice('bcdfgklmnprst')}{topic}_{dice.randrange(100, 999)}"
+
+
+def _numbers(dice: random.Random) -> dict[str, int]:
+    a, b = dice.randrange(11, 99), dice.randrange(11, 99)
+    return {"a": a, "b": b, "sum": a + b, "product": a * b, "wrong": a * b + a + b}
+
+
+def _named(gate: GateDef, test: str) -> str:
+    """What the runner picks a test of the goal by."""
+    return test.rpartition("::")[2] if gate.format in canary_js.FORMATS else _function(test)
 
 
 def _function(test: str) -> str:

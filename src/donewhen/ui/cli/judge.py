@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -14,6 +16,10 @@ report = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 @click.command("judge", short_help="Run the gates on this checkout once.")
 @gate_option
+@click.option(
+    "--quick", is_flag=True, help="Only the files named: linters, fast type checks, no tests."
+)
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--since", metavar="REF", help="Compare with REF (default: upstream, else HEAD).")
 @click.option("--explain", is_flag=True, help="What ran, what was read, what counted, and why.")
 @click.option("--no-cache", is_flag=True, help="Run every gate, also where nothing changed.")
@@ -23,6 +29,8 @@ report = click.Path(dir_okay=False, writable=True, path_type=Path)
 @json_option
 def command(
     gates: tuple[str, ...],
+    quick: bool,
+    paths: tuple[str, ...],
     since: str | None,
     explain: bool,
     no_cache: bool,
@@ -37,17 +45,22 @@ def command(
     """
     from donewhen import __version__
     from donewhen.drivers.oneshot import judge_here
+    from donewhen.drivers.quick import quick as look
     from donewhen.ui import reports, view
     from donewhen.ui.explain import explained
     from donewhen.ui.live import gate_watch
 
     _one_of(json=as_json, github=github, explain=explain)
+    _fits(quick, paths, since)
     for path in (sarif, junit):
         _there(path)
     at_work()
     quiet = as_json or github
     watch = None if quiet else gate_watch
-    verdict = judge_here(gates, since, watch, cached=not no_cache).to_dict()
+    if quick:
+        verdict = look(paths, gates, watch).to_dict()
+    else:
+        verdict = judge_here(gates, since, watch, cached=not no_cache).to_dict()
     if sarif:
         _write(sarif, reports.sarif(verdict, __version__))
     if junit:
@@ -70,6 +83,22 @@ def _one_of(**flags: bool) -> None:
     if len(given) > 1:
         raise UsageError(
             f"{' and '.join(given)} both print the verdict", hint=f"Type: donewhen judge {given[0]}"
+        )
+
+
+def _fits(quick: bool, paths: Sequence[str], since: str | None) -> None:
+    """--quick wants files, and only it takes any."""
+    if quick and not paths:
+        raise UsageError("--quick names no file", hint="Type: donewhen judge --quick src/app.py")
+    if quick and since is not None:
+        raise UsageError(
+            "--quick compares with nothing",
+            hint="Type: donewhen judge --since REF, without --quick",
+        )
+    if paths and not quick:
+        raise UsageError(
+            f"judge takes no path ({paths[0]}): it judges the whole checkout",
+            hint=f"Type: donewhen judge --quick {shlex.join(paths)}",
         )
 
 
