@@ -42,7 +42,7 @@ FOUND: dict[str, tuple[dict[str, str], frozenset[str], tuple[str, str, str, str]
     "mypy without files": ({"mypy.ini": "[mypy]\n"}, ALL, ("types", "python -m mypy .", "exit", "types"), "mypy.ini"),
     "mypy in setup.cfg": ({"setup.cfg": "[mypy]\nfiles = src\n"}, ALL, ("types", "python -m mypy", "exit", "types"), "[mypy] in setup.cfg"),
     "npm": ({"package.json": '{"scripts": {"test": "vitest"}}'}, ALL, ("npm-test", "env CI=1 npm test --silent", "exit", "test"), "scripts.test in package.json: vitest"),
-    "go": ({"go.mod": ""}, ALL, ("go-test", "go test ./...", "exit", "test"), "go.mod"),
+    "go": ({"go.mod": ""}, frozenset(), ("go-test", "go test ./...", "go-test", "test"), "go.mod"),
     "cargo, missing": ({"Cargo.toml": ""}, frozenset(), ("cargo-test", "cargo test --quiet", "exit", "test"), "Cargo.toml"),
 }  # fmt: skip
 
@@ -97,7 +97,7 @@ def test_all_of_a_mixed_project_in_order(write: Write) -> None:
         "go.mod": "",
     }
     names = [g.name for g in detect(write(files), ALL.__contains__)]
-    assert names == ["tests", "lint", "types", "npm-test", "go-test"]
+    assert names == ["tests", "lint", "types", "npm-test", "go-vet", "go-test"]
 
 
 def test_a_large_tree_is_not_walked_to_its_end(write: Write) -> None:

@@ -23,4 +23,9 @@ FORMATS = {
     "eslint": "eslint",
     "biome": "biome",
     "oxlint": "oxlint",
+    "ast-grep": "ast-grep scan",
+    "shellcheck": "shellcheck",
+    "go-test": "go test",
+    "go-vet": "go vet",
+    "gofmt": "gofmt -l",
 }

@@ -12,11 +12,15 @@ from pathlib import Path
 from donewhen.config.load import find
 from donewhen.core.verdict import GateResult, Verdict
 from donewhen.drivers.judging import cache_of
-from donewhen.drivers.prepare import gates_for, select
+from donewhen.drivers.prepare import gates_for, prefix_of, select
 from donewhen.drivers.repo import Repo, open_repo
 from donewhen.errors import GitError, UsageError
 from donewhen.gates.base import GateDef
-from donewhen.judge.judge import Request, judge
+from donewhen.judge import review
+from donewhen.judge.glance import result, unresolved
+from donewhen.judge.integrity import known
+from donewhen.judge.judge import Request, added_up, judge
+from donewhen.judge.sight import packages
 from donewhen.system.git import Git
 from donewhen.system.treekey import TreeKeeper
 
@@ -50,23 +54,41 @@ def _with_git(
     watch: Callable[[GateResult], None] | None,
     cached: bool,
 ) -> Verdict:
-    gates = _some(gates_for(repo, flags))
-    return _told(
-        judge(
-            Request(
-                tree=repo.root,
-                checkout=repo.root,
-                gates=gates,
-                folder=folder,
-                environ=repo.environ,
-                keeper=TreeKeeper(repo.git, folder / "index"),
-                base=base_of(repo.git, since),
-                marker=f"judge-{os.getpid()}",
-                cache=cache_of(repo.layout) if cached else None,
-                on_gate=watch or (lambda _result: None),
-            )
-        )
+    config = find(repo.root, repo.root / prefix_of(repo))
+    gates = _some(gates_for(repo, flags, config))
+    request = Request(
+        tree=repo.root,
+        checkout=repo.root,
+        gates=gates,
+        folder=folder,
+        environ=repo.environ,
+        keeper=TreeKeeper(repo.git, folder / "index"),
+        base=base_of(repo.git, since),
+        marker=f"judge-{os.getpid()}",
+        cache=cache_of(repo.layout) if cached else None,
+        rules=config.integrity,
+        on_gate=watch or (lambda _result: None),
     )
+    return _told(_compared(repo, request, judge(request), since))
+
+
+def _compared(repo: Repo, request: Request, found: Verdict, since: str | None) -> Verdict:
+    """With what the change from the base shows: a conflict is a failure, the rest is for a person."""
+    if not request.base or not found.tree or request.base == found.tree:
+        return found
+    if marks := unresolved(repo.git, request.base, found.tree):
+        red = result("conflicts", tuple(marks), "")
+        request.on_gate(red)
+        gates = (*found.gates, red)
+        found = replace(found, gates=gates, state=added_up(gates))
+    prefix = prefix_of(repo)
+    own = known(request.gates, None, packages(repo.root / prefix), prefix, request.rules.protect)
+    doubts = review.against_base(repo.git, request, found, own, prefix)
+    if not doubts:
+        return found
+    what = f"--since {since}" if since else "the base"
+    note = f"compared with {what}, the change may weaken what judges it; that is for you to decide"
+    return replace(found, integrity=tuple(doubts), notes=(*found.notes, note), review=True)
 
 
 NOBODY = "no gate is required, so nothing decides: set required = true on one of them"

@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from donewhen.core.fingerprint import digest
-from donewhen.core.verdict import Counts, Finding, GateResult, GateState, Proof, Severity, Verdict
+from donewhen.core.verdict import Finding, GateResult, GateState, Proof, Severity, Verdict
 from donewhen.drivers.prepare import gates_for
 from donewhen.drivers.repo import Repo, open_repo
 from donewhen.errors import UsageError
@@ -89,16 +88,9 @@ def _inside(
     name: str, files: Sequence[_File], look: Callable[[str, str], Iterator[Finding]]
 ) -> GateResult:
     """A check of our own on each file's text."""
-    raw = [f for file in files for f in look(file.name, file.text)]
-    found = tuple(replace(f, fingerprint=digest(f.tool, f.rule, f.path, f.message)) for f in raw)
-    state = GateState.FAIL if found else GateState.PASS
-    errors = f"{len(found)} error{'s' * (len(found) != 1)}"
+    found = tuple(glance.marked(f for file in files for f in look(file.name, file.text)))
     count = f"{len(files)} file{'s' * (len(files) != 1)}"
-    why = errors if found else f"nothing found in {count}"
-    return GateResult(
-        name, state, why, "(in process)", counts=Counts(errors=len(found)), findings=found,
-        origin="built in",
-    )  # fmt: skip
+    return glance.result(name, found, f"nothing found in {count}")
 
 
 def _tools(

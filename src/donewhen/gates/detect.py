@@ -48,7 +48,12 @@ def detect(place: Path, has: Has) -> list[GateDef]:
     `has("go")`: is the program there? `has("-m pytest")`: has the project's Python the module?
     """
     project = _Project(place, has)
-    found = [*_python_tests(project), *_python_checks(project), *_others(project)]
+    found = [
+        *_python_tests(project),
+        *_python_checks(project),
+        *_others(project),
+        *_checks_of_any(project),
+    ]
     return [replace(gate, source="detected") for gate in found]
 
 
@@ -151,9 +156,36 @@ def _mypy_targets(project: _Project) -> str:
 def _others(project: _Project) -> Iterator[GateDef]:
     yield from node_project.gates(project.place, project.has)
     if project.first("go.mod"):
-        yield _gate("go test ./...", "go.mod", kind="test", name="go-test")
+        yield from _go(project)
     if project.first("Cargo.toml"):
         yield _gate("cargo test --quiet", "Cargo.toml", kind="test", name="cargo-test")
+
+
+def _go(project: _Project) -> Iterator[GateDef]:
+    if project.has("gofmt"):
+        yield _gate("gofmt -l .", "go.mod", name="gofmt")
+    if project.has("go"):
+        yield _gate("go vet ./...", "go.mod", name="go-vet")
+    # Wanted but missing: the gate itself says so, as an error.
+    yield _gate("go test ./...", "go.mod", name="go-test")
+
+
+def _checks_of_any(project: _Project) -> Iterator[GateDef]:
+    own = project.first("sgconfig.yml", "sgconfig.yaml")
+    if own and project.has("ast-grep"):
+        yield _gate("ast-grep scan", own, name="ast-grep")
+    if project.has("shellcheck"):
+        own = project.first(".shellcheckrc")
+        scripts = sorted(p.name for p in project.place.glob("*.sh") if p.is_file())
+        folders = ("scripts", "bin", "tools")
+        scripts += sorted(
+            f"{f}/{p.name}"
+            for f in folders
+            for p in (project.place / f).glob("*.sh")
+            if p.is_file()
+        )
+        if own and scripts:
+            yield _gate(shlex.join(["shellcheck", *scripts[:MOST_FILES]]), own, name="shellcheck")
 
 
 def _test_files(place: Path) -> Iterator[str]:

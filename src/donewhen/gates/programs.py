@@ -32,6 +32,12 @@ PROGRAMS: dict[tuple[str, str], Tool] = {
     ("eslint", ""): Tool("eslint", "lint"),
     ("biome", ""): Tool("biome", "lint"),
     ("oxlint", ""): Tool("oxlint", "lint"),
+    ("ast-grep", "scan"): Tool("ast-grep", "lint"),
+    ("sg", "scan"): Tool("ast-grep", "lint"),
+    ("shellcheck", ""): Tool("shellcheck", "lint"),
+    ("go", "test"): Tool("go-test", "test"),
+    ("go", "vet"): Tool("go-vet", "lint"),
+    ("gofmt", ""): Tool("gofmt", "format"),
     # read by their exit code, but what they measure is known
     ("flake8", ""): Tool("exit", "lint"),
     ("pylint", ""): Tool("exit", "lint"),

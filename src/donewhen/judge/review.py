@@ -94,6 +94,16 @@ def decided(found: Verdict, before: Verdict | None, looked: Looked, request: Req
     )
 
 
+def against_base(
+    git: Git, request: Request, found: Verdict, own: Known, prefix: str
+) -> list[Finding]:
+    """What the change from the base to the judged tree weakens, by its texts alone: no test of the
+    base has run."""
+    looked = look(git, request, found.tree, own, prefix)
+    weaker = [_weaker(w) for w in looked.compared.weaker]
+    return [*weaker, *(_suspect(s) for s in looked.suspects)]
+
+
 def _certain(found: Verdict, looked: Looked, request: Request) -> Iterator[Finding]:
     """What is found whether or not the base versions of the tests pass."""
     yield from (_weaker(w) for w in looked.compared.weaker if w.rule in ALWAYS)
