@@ -4,10 +4,10 @@ BIN := .venv/bin
 RETRY := for i in 1 2 3; do
 AGAIN := && break || { [ $$i -lt 3 ] && sleep 5; }; done
 
-.PHONY: help venv demo test check format docs parity bench e2e clean
+.PHONY: help venv demo test check format docs parity bench real-js e2e clean
 
 help: ## what there is
-	@grep -E '^[a-z0-9]+:.*##' Makefile | sed 's/:.*## /\t/'
+	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed 's/:.*## /\t/'
 
 .venv/ready: requirements/dev.txt pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -54,6 +54,9 @@ parity: .venv/ready ## break what each row of docs/parity.md rests on, and see i
 
 bench: .venv/ready ## what donewhen adds, as ratios within one run; fails on a missed bound
 	$(BIN)/python bench/run.py
+
+real-js: .venv/ready ## judge on real JavaScript and TypeScript packages of the registry
+	$(BIN)/python tools/real_js.py
 
 e2e: .venv-e2e/ready .venv-e2e/node/ready ## the real agent clients and JavaScript tools that tests drive
 

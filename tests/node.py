@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-MODULES = Path(__file__).parents[1] / ".venv-e2e" / "node" / "node_modules"
+E2E = Path(__file__).parents[1] / ".venv-e2e"
+MODULES = E2E / "node" / "node_modules"
 tools = pytest.mark.skipif(
     not MODULES.is_dir() and not os.environ.get("CI"), reason="no JavaScript tools: make e2e"
 )

@@ -62,6 +62,12 @@ def test_npm_test_is_what_it_runs(make_project: Make, script: str) -> None:
         "add.test.js::adds two numbers", len(project.read("add.test.js").splitlines()),
     )  # fmt: skip
     project.write({"add.js": files(script, "+")["add.js"]})
+    words = f"pnpm {script}" if script != "node --test" else "npm run unit"
+    package = {
+        **json.loads(project.read("package.json")),
+        "scripts": {"test": words, "unit": "node --test"},
+    }
+    project.write({"package.json": json.dumps(package)})  # opened through what it calls
     green = gates(project, "--gate", "npm test", code=0)
     (gate,) = green.values()
     assert (gate["counts"]["tests"], gate["passed_tests"]) == (1, ["add.test.js::adds two numbers"])
@@ -152,3 +158,30 @@ def test_linters_and_type_checkers(make_project: Make) -> None:
     odd = ("tsc --nope", "eslint nope.js", "biome lint nope.js", "oxlint nope.js")
     flags = [word for command in odd for word in ("--gate", command)]
     assert {g["state"] for g in gates(project, *flags, code=3).values()} == {"error"}
+
+
+def test_a_package_of_a_monorepo(make_project: Make, script: Script) -> None:
+    """Started in a folder with project files of its own: its gates, its tools, paths from the top."""
+    inner = {f"packages/web/{name}": text for name, text in files("node --test", "-").items()}
+    inner["packages/web/.oxlintrc.json"] = '{ "rules": { "no-debugger": "error" } }\n'
+    outer = {
+        "package.json": '{"scripts": {"test": "node -e process.exit(1)"}}',
+        "other/b.js": "debugger;\n",
+    }
+    project = make_project({**outer, **inner})
+    place = project.root / "packages/web"
+    link(place)
+    project.write({"packages/web/add.js": f"{inner['packages/web/add.js']}debugger;\n"})
+    said = project.donewhen("judge", "--json", cwd="packages/web").expect(1).json()
+    found = {g["name"]: {f["path"] for f in g["findings"]} for g in said["gates"]}
+    assert found == {"npm-test": {"packages/web/add.test.js"}, "oxlint": {"packages/web/add.js"}}
+    linter = next(g["program"] for g in said["gates"] if g["name"] == "oxlint")
+    assert linter == str(place / "node_modules/.bin/oxlint")
+    quick = project.donewhen("judge", "--quick", "add.js", "--json", cwd="packages/web").expect(1)
+    assert {f["path"] for g in quick.json()["gates"] for f in g["findings"]} == {
+        "packages/web/add.js"
+    }
+    turn = script({"write": {"add.js": files("node --test", "+")["add.js"]}})
+    args = ("run", "make it work", "--agent", f"scripted:{turn}", "--yes", "--json")
+    ran = project.donewhen(*args, cwd="packages/web").expect(0).json()
+    assert ran["proof"] == "goal"

@@ -14,7 +14,7 @@ from typing import Any
 from donewhen.config import shell
 from donewhen.gates.base import GateDef
 from donewhen.gates.command import program_at, program_of
-from donewhen.gates.programs import tool_of
+from donewhen.gates.programs import PROGRAMS, tool_of
 
 MANAGERS = frozenset({"npm", "pnpm", "yarn", "bun"})
 TEST = frozenset({"test", "t", "tst"})
@@ -49,7 +49,7 @@ def through(gate: GateDef, package: Mapping[str, Any]) -> GateDef:
     """The gate of the tool that its script runs; the gate itself where that is not known."""
     scripts = package.get("scripts")
     scripts = scripts if isinstance(scripts, Mapping) else {}
-    argv, said = gate.argv, ""
+    argv, said = direct(gate.argv), ""
     for _ in range(DEEPEST):
         found = named(argv)
         if found is None:
@@ -57,7 +57,7 @@ def through(gate: GateDef, package: Mapping[str, Any]) -> GateDef:
         step = _step(*found, scripts)
         if step is None:
             return gate
-        said, argv = found[0], step
+        said, argv = found[0], direct(step)
     tool = tool_of(argv)
     if not said or tool is None or tool.form == "exit":
         return gate
@@ -66,6 +66,13 @@ def through(gate: GateDef, package: Mapping[str, Any]) -> GateDef:
         gate, argv=argv, format=tool.form, kind=tool.kind, weak=False, why=why,
         script=gate.script or _short(gate.argv),
     )  # fmt: skip
+
+
+def direct(argv: Sequence[str]) -> tuple[str, ...]:
+    """`pnpm vitest run` starts vitest itself: a program that is no command of the manager."""
+    at, argv = program_at(argv), tuple(argv)
+    starts = at >= 0 and program_of(argv) in {"pnpm", "yarn"} and at + 1 < len(argv)
+    return argv[at + 1 :] if starts and (argv[at + 1], "") in PROGRAMS else argv
 
 
 def _short(argv: Sequence[str]) -> str:
