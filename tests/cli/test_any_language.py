@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.conftest import CALC, FIX, Project
+from tests.conftest import CALC, FIX, GREPPED, Project
 from tests.node import E2E, link, tools
 
 Make = Callable[..., Project]
+Script = Callable[..., Path]
 SHELLCHECK = E2E / "bin" / "shellcheck"
 MERGE = "<<<<<<< ours\none\n=======\ntwo\n>>>>>>> theirs\n"
 TRUE = {"donewhen.toml": "version = 1\n[gates.ok]\nrun = \"sh -c 'exit 0'\"\n"}
@@ -31,6 +33,27 @@ def test_conflict_markers_in_what_changed(make_project: Make) -> None:
     project.commit()
     project.donewhen("judge").expect(0)
     assert "notes.txt:2" in project.donewhen("judge", "--since", "HEAD~1").expect(1).out
+
+
+def test_an_agent_leaves_no_conflict(make_project: Make, script: Script) -> None:
+    """Green gates are not enough; it is told, and may clean up."""
+    project = make_project(GREPPED)
+    turns = ({"write": {**FIX, "notes.md": MERGE}}, {"write": {"notes.md": "both\n"}})
+    said = project.run("mend add", script(*turns), "--max-iter", "2").expect(0).json()
+    assert said["iterations"] == 2
+    first = project.root / ".git/donewhen/runs" / said["run"] / "iterations/1/verdict.json"
+    assert "conflict-marker" in first.read_text()
+
+
+@tools
+def test_a_linter_that_is_told_to_look_away(make_project: Make, script: Script) -> None:
+    """Its configuration is protected: with the base's version the finding is still there."""
+    files = {".oxlintrc.json": '{ "rules": { "no-debugger": "error" } }\n', "a.js": "debugger;\n"}
+    project = make_project({**files, ".gitignore": "node_modules\n"})
+    link(project.root)
+    turn = script({"write": {".oxlintrc.json": '{ "rules": { "no-debugger": "off" } }\n'}})
+    said = project.run("lint", turn, "--gate", "oxlint", "--max-iter", "1").json()
+    assert (said["exit"], said["reason"]) in {(1, "integrity"), (4, "needs-human:test-change")}
 
 
 def test_since_tells_what_a_change_weakens(make_project: Make) -> None:

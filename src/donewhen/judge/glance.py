@@ -17,6 +17,7 @@ from donewhen.core.verdict import Counts, Finding, GateResult, GateState
 from donewhen.system.git import Git
 
 LARGEST = 4 << 20  # bytes of a file that is looked at
+MARK = "conflict-marker"
 SHOWN = 2000  # characters of a conflict
 OPENS, BETWEEN, CLOSES = (re.compile(rf"^{mark}( |$)") for mark in (r"<{7}", r"={7}", r">{7}"))
 LOOSE_JSON = re.compile(r"(^|/)(\.vscode/|[tj]sconfig[^/]*\.json$|\.eslintrc|\.swcrc)")  # comments
@@ -34,7 +35,7 @@ def conflicts(path: str, text: str) -> Iterator[Finding]:
         elif middle and CLOSES.match(line):
             message = f"a merge conflict that nobody resolved, up to line {number}"
             body = "\n".join(rows[start - 1 : number])[:SHOWN]
-            yield Finding("conflicts", "conflict-marker", message, path=path, line=start, text=body)
+            yield Finding("conflicts", MARK, message, path=path, line=start, text=body)
             start = middle = 0
 
 

@@ -46,6 +46,17 @@ CONFIG = (
     "usercustomize.py",
     "*.pth",
     ".coveragerc",
+    "vitest.config.*",
+    "vitest.workspace.*",
+    "jest.config.*",
+    "eslint.config.*",
+    "biome.json",
+    "biome.jsonc",
+    ".oxlintrc.json",
+    "tsconfig.json",
+    "tsconfig.*.json",
+    "sgconfig.yml",
+    ".shellcheckrc",
 )
 
 
@@ -69,6 +80,7 @@ RUNNERS = frozenset({"pytest", "_pytest", "unittest", "pluggy"})
 SCRIPTS = {
     "make": ("Makefile", "makefile", "GNUmakefile"),
     "npm": ("package.json",),
+    "jest": ("package.json",),  # its `jest` table
     "yarn": ("package.json",),
     "pnpm": ("package.json",),
     "just": ("justfile",),

@@ -16,6 +16,7 @@ from donewhen.core.fingerprint import digest
 from donewhen.core.verdict import Finding, GateState, Proof, Verdict
 from donewhen.core.waiver import parted
 from donewhen.gates.base import GateDef
+from donewhen.judge.glance import MARK, unresolved
 from donewhen.judge.integrity import Known, TestChange, configuration, protected, test_change
 from donewhen.judge.judge import Request
 from donewhen.judge.ratchet import function, vanished
@@ -58,6 +59,8 @@ def look(git: Git, request: Request, tree: str, own: Known, prefix: str) -> Look
     kept = {p for p in compared.kept if not configuration(p) and not own.names(p)}
     change = replace(change, restore=tuple(p for p in change.restore if p not in kept))
     found = suspects(before, after, _words(request.gates), lambda p: _is_test(p, own))
+    marks = unresolved(git, request.base, tree)
+    found += [Suspect(f.path, f.line, f.rule, f.message, f.text.partition("\n")[0]) for f in marks]
     return Looked(change, compared, tuple(found), files, prefix)
 
 
@@ -101,7 +104,8 @@ def against_base(
     base has run."""
     looked = look(git, request, found.tree, own, prefix)
     weaker = [_weaker(w) for w in looked.compared.weaker]
-    return [*weaker, *(_suspect(s) for s in looked.suspects)]
+    # Conflicts are a gate of their own there.
+    return [*weaker, *(_suspect(s) for s in looked.suspects if s.rule != MARK)]
 
 
 def _certain(found: Verdict, looked: Looked, request: Request) -> Iterator[Finding]:
