@@ -23,7 +23,7 @@ FLAGS = {
     "+ pytest": ("tests", ("pytest",), "pytest", "test"),
     "env FOO=1 pytest": ("tests", ("env", "FOO=1", "pytest"), "pytest", "test"),
     "python -m unittest -v": ("tests", ("python", "-m", "unittest", "-v"), "unittest", "test"),
-    "ruff check .": ("lint", ("ruff", "check", "."), "exit", "lint"),
+    "ruff check .": ("lint", ("ruff", "check", "."), "ruff", "lint"),
     "python -m mypy": ("types", ("python", "-m", "mypy"), "exit", "types"),
     "sh: make && echo '$X'": ("sh", ("sh", "-c", "make && echo '$X'"), "exit", "other"),
     "docs=sh: a=1; make": ("docs", ("sh", "-c", "a=1; make"), "exit", "other"),

@@ -16,6 +16,7 @@ FORMATS = {
     # a tool's own, chosen by its command
     "pytest": "pytest",
     "unittest": "python -m unittest",
+    "ruff": "ruff check",
     "node-test": "node --test",
     "vitest": "vitest",
     "jest": "jest",

@@ -41,6 +41,7 @@ PROGRAMS: dict[tuple[str, str], Tool] = {
     # read by their exit code, but what they measure is known
     ("flake8", ""): Tool("exit", "lint"),
     ("pylint", ""): Tool("exit", "lint"),
+    ("ruff", "check"): Tool("ruff", "lint"),
     ("ruff", ""): Tool("exit", "lint"),
     ("mypy", ""): Tool("exit", "types"),
     ("pyright", ""): Tool("exit", "types"),
