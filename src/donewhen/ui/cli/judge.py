@@ -98,7 +98,9 @@ def _fits(quick: bool, paths: Sequence[str], since: str | None) -> None:
     if paths and not quick:
         raise UsageError(
             f"judge takes no path ({paths[0]}): it judges the whole checkout",
-            hint=f"Type: donewhen judge --quick {shlex.join(paths)}",
+            hint=f"Type: donewhen judge --quick {shlex.join(paths)}"
+            if all(Path(p).exists() for p in paths)
+            else f"Type: donewhen judge --gate {shlex.quote(' '.join(paths))}",
         )
 
 
