@@ -77,7 +77,7 @@ def test_what_a_person_said_is_never_written_over(make_project: Make, script: Sc
     agent = script({"write": {"x": ""}})
     runs = [project.run(g, agent, "--max-iter", "1", *GATE).expect(1).json()["run"] for g in goals]
     items = project.donewhen("inbox", "--json").json()["items"]
-    assert [item["goal"] for item in items] == list(goals)
+    assert sorted(item["goal"] for item in items) == sorted(goals)  # made within one second
     project.donewhen("inbox", "accept", runs[0]).expect(0)
     (file,) = (project.root / ".git/donewhen/inbox").glob(f"i-{runs[0]}-*.json")
     before = file.read_bytes()

@@ -71,7 +71,7 @@ FAULTS = {
     "[limits]\nwall = 90\n": (":3: limits.wall", "must be a duration in quotes"),
     "[limits]\niteration = '30min'\n": (":3: limits.iteration", "must be a duration"),
     "[limits]\nusd = '5$'\n": (":3: limits.usd", "a number without quotes"),
-    "[gates.t]\nrun = 'true'\nformat = 'pytset'\n": (":4: gates.t.format", "'pytest' or 'unittest'"),
+    "[gates.t]\nrun = 'true'\nformat = 'pytset'\n": (":4: gates.t.format", "did you mean 'pytest'?"),
     "[gates.t]\nrun = 'pytest | tee log'\n": (":3: gates.t.run", 'holds |, which only a shell'),
     "[gates.t]\nrun = 'FOO=1 pytest'\n": (":3: gates.t.run", "begins with a variable"),
     "[limits\n": (":2", "not valid TOML"),
