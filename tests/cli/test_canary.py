@@ -53,6 +53,9 @@ def test_a_runner_that_lies_is_not_believed(make_project: Make, script: Script, 
     assert ran.json()["reason"] == "integrity", ran.err
     why = project.donewhen("why", ran.json()["run"]).expect(0).out
     assert "does not tell the truth" in why
+    if lie == next(iter(LIES)):
+        refused = project.donewhen("inbox", "allow", ran.json()["run"]).expect(1).err
+        assert "that cannot be allowed, since nothing would be measured" in refused
 
 
 def test_unittest_that_lies_is_not_believed(make_project: Make, script: Script) -> None:

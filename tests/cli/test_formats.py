@@ -68,3 +68,25 @@ def test_a_project_says_how_bad_a_rule_is(make_project: Make) -> None:
     )
     said = project.donewhen("judge", "--json").expect(0).json()["gates"][0]
     assert {f["rule"]: f["severity"] for f in said["findings"]} == {"R1": "warning", "R2": "info"}
+
+
+def test_under_p1_only_errors_decide(make_project: Make) -> None:
+    """A tool that exits 1 for a warning: red as a rule, green where the project says so."""
+    sarif = CONFIG.partition("[gates.lines]")[0].format(level="warning")
+    project = make_project({**FILES, "donewhen.toml": sarif})
+    log = LOG["runs"][0]["results"][1]  # type: ignore[index]  # as it is written above
+    runs = [{**LOG["runs"][0], "results": [log]}]  # type: ignore[dict-item]  # as above
+    project.write({"log.sarif": json.dumps({**LOG, "runs": runs})})
+    project.donewhen("judge").expect(1)
+    project.write({"donewhen.toml": sarif.replace("version = 1", 'version = 1\nexit = "p1"')})
+    said = project.donewhen("judge").expect(0).out
+    assert 'by exit = "p1" none decides' in said
+    project.write(
+        {
+            "log.sarif": json.dumps(LOG),
+            "donewhen.toml": sarif.replace('R1 = "warning"', 'R9 = "info"').replace(
+                "version = 1", 'version = 1\nexit = "p1"'
+            ),
+        }
+    )
+    project.donewhen("judge").expect(1)

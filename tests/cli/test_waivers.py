@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -60,3 +61,28 @@ def test_only_a_person_allows_and_only_what_was_found(project: Project, script: 
     again = project.donewhen("resume", run, "--json").expect(4).json()
     assert again["reason"] == "needs-human:test-change"
     assert "Nothing is allowed." in project.donewhen("inbox", "allow", "--list").out
+
+
+def test_a_file_that_nobody_signed_allows_nothing_and_is_named(
+    project: Project, script: Script
+) -> None:
+    run = stopped(project, script)
+    project.donewhen("inbox", "allow", run).expect(0)
+    (file,) = (Path(os.environ["DONEWHEN_STATE"]) / "waivers").glob("*.json")
+    file.write_bytes(file.read_bytes().replace(b'"once"', b'"rule"'))
+    said = project.donewhen("doctor").out
+    assert f"{file} was not written by `donewhen inbox allow`" in said
+    assert project.donewhen("resume", run, "--json").code != 0
+
+
+def test_at_the_cap_a_waiver_still_counts_since_no_agent_is_started(
+    project: Project, script: Script
+) -> None:
+    turns = script({"write": {"tests/test_calc.py": FEWER, **FIX}})
+    result = project.run(GOAL, turns, "--max-iter", "1").json()
+    assert result["reason"] == "integrity", result
+    project.donewhen("inbox", "allow", result["run"]).expect(0)
+    done = project.donewhen("resume", result["run"], "--json").expect(0).json()
+    assert done["reason"] == "gates-passed"
+    starts = [r for r in project.journal(done["run"]) if r["type"] == "RunAgent"]
+    assert len(starts) == 1

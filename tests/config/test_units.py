@@ -14,7 +14,7 @@ from donewhen.config.units import FLAGS, iterations, limit_flags, money, seconds
 from donewhen.core.contract import Limits
 from donewhen.core.events import Usage
 from donewhen.errors import UsageError
-from donewhen.ui.view import duration
+from donewhen.ui.text import duration
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ class Workspace:
 
 @dataclass(frozen=True)
 class Integrity:
-    """`[integrity]`: what else is guarded against weakening, and how hard tests are looked at.
+    """`[integrity]`: what else is guarded against weakening, and tests that no agent sees.
 
     `holdout` is a folder, absolute or relative to the configuration, "" for none.
     """
@@ -49,7 +49,6 @@ class Integrity:
     protect: tuple[str, ...] = ()
     allow_test_changes: bool = False
     holdout: str = ""
-    mutation: bool = False
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,6 @@ INTEGRITY = (
     Option("protect", all_inside, "[]", "patterns of further files that may not be weakened"),
     Option("allow_test_changes", flag, "false", "whether tests may be changed freely"),
     Option("holdout", outside, '""', "a folder of tests outside the repository that no agent sees"),
-    Option("mutation", flag, "false", "whether tests must notice small errors put into the change"),
 )
 HOOKS = (
     inert("auto", False, "false", "whether hooks judge every session"),

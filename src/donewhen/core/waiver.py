@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from donewhen.core.verdict import Finding
 
+# Reasons that rest on what integrity found.
+WAIVABLE = ("needs-human:test-change", "integrity")
 ONCE, PATH, RULE = "once", "path", "rule"
 SCOPES = (ONCE, PATH, RULE)
 

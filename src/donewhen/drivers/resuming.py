@@ -9,6 +9,7 @@ from donewhen.config.units import ceilings, lowered
 from donewhen.core.events import Resumed
 from donewhen.core.reasons import FINAL
 from donewhen.core.state import LoopState
+from donewhen.core.waiver import WAIVABLE
 from donewhen.drivers.headless import resume_run, start_run
 from donewhen.drivers.judging import kept_verdict
 from donewhen.drivers.progress import Progress
@@ -55,9 +56,6 @@ def resume(
             f"{run_id} is already being driven by another process: {error.message}",
             hint=f"Type: donewhen status {run_id}",
         ) from error
-
-
-WAIVABLE = ("needs-human:test-change", "integrity")
 
 
 def waivers_for(repo: Repo, run: Run, state: LoopState) -> tuple[str, ...]:

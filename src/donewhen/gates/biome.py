@@ -5,7 +5,6 @@ A path that cannot be read is exit 1 like a finding, but is the command's fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,7 @@ FAULTS = ("fs/", "internalError/", "configuration", "deserialize")
 def prepare(gate: GateDef, _reports: Path) -> Invocation:
     at = program_at(gate.argv) + 1
     ours = ("--reporter=json", "--max-diagnostics=none", "--colors=off")
-    return Invocation((*gate.argv[:at], *_command(gate.argv[at:]), *ours))
-
-
-def _command(argv: tuple[str, ...]) -> Iterator[str]:
-    yield from without(argv, OWN)
+    return Invocation((*gate.argv[:at], *without(gate.argv[at:], OWN), *ours))
 
 
 def read(gate: GateDef, done: Completed) -> Reading:

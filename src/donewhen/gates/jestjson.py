@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,15 +106,13 @@ def _escaped(name: str) -> str:
     return re.sub(r"([\\^$.*+?()\[\]{}|/])", r"\\\1", name)
 
 
-def files_of(tests: Sequence[str], tree: Path) -> list[str] | None:
-    """The files of these tests; None where one of them is not there or failed as a whole."""
+def paths_of(tests: Sequence[str], gate: GateDef, tree: Path) -> list[str] | None:
+    """The files of these tests, from the gate's folder; None where one is not there or failed whole."""
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
     whole = any(test.endswith(f"::{LOADING}") for test in tests)
-    return None if whole or not all((tree / file).is_file() for file in files) else files
-
-
-def with_words(gate: GateDef, extra: Sequence[str]) -> GateDef:
-    return replace(gate, argv=(*gate.argv, *extra))
+    if whole or not all((tree / file).is_file() for file in files):
+        return None
+    return [os.path.relpath(tree / file, tree / gate.cwd) for file in files]
 
 
 def beside_named(gate: GateDef, files: Sequence[str], tree: Path) -> list[str]:

@@ -5,21 +5,18 @@ The path is new for every run, so what is found there was written by this run.
 
 from __future__ import annotations
 
-import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from donewhen.gates import junitxml
 from donewhen.gates.base import Completed, GateDef, Invocation, Reading
+from donewhen.gates.options import placed
 from donewhen.gates.outcome import outcome, unreadable
-
-PLACEHOLDER = "{report}"
 
 
 def prepare(gate: GateDef, reports: Path) -> Invocation:
-    report = reports / "report.xml"
-    # In a script the path is one word, whatever it holds.
-    text = shlex.quote(str(report)) if gate.argv[:2] == ("sh", "-c") else str(report)
-    return Invocation(tuple(a.replace(PLACEHOLDER, text) for a in gate.argv), report=report)
+    report = reports / "report.xml"  # wanted also from a command that does not say where
+    return replace(placed(gate, report), report=report)
 
 
 def read(gate: GateDef, done: Completed) -> Reading:

@@ -14,6 +14,7 @@ from donewhen.gates import reports
 from donewhen.gates.base import Completed, GateDef, Invocation, Reading
 from donewhen.gates.command import program_at
 from donewhen.gates.diagnostics import Found, broken, judged
+from donewhen.gates.options import without
 from donewhen.gates.reports import field, number, words
 from donewhen.gates.severity import level
 
@@ -21,19 +22,15 @@ SYNTAX = "invalid-syntax"  # older versions give such a finding no code
 NO_FILES = "No Python files found"
 QUIET = frozenset({"-q", "--quiet", "-s", "--silent"})
 VALUED = frozenset({"--output-format", "-o", "--output-file"})
-JOINED = re.compile(r"--output-(format|file)=.*|-o.+")
+JOINED = re.compile(r"-o.+")
 
 
 def prepare(gate: GateDef, folder: Path) -> Invocation:
     report = folder / "report.json"
     at = program_at(gate.argv) + 1
     end = gate.argv.index("--", at) if "--" in gate.argv[at:] else len(gate.argv)
-    kept = []
-    skip = False
-    for word in gate.argv[at:end]:
-        if not (skip or word in QUIET or word in VALUED or JOINED.fullmatch(word)):
-            kept.append(word)
-        skip = word in VALUED
+    words_left = without(gate.argv[at:end], VALUED)
+    kept = [w for w in words_left if w not in QUIET and not JOINED.fullmatch(w)]
     ours = ("--output-format=json", f"--output-file={report}")
     return Invocation((*gate.argv[:at], *kept, *ours, *gate.argv[end:]), report=report)
 

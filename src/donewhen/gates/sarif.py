@@ -5,24 +5,17 @@ The path is new for every run, so what is found there was written by this run.
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from donewhen.core.verdict import GateState
 from donewhen.gates import reports, sariflog
 from donewhen.gates.base import Completed, GateDef, Invocation, Reading
 from donewhen.gates.diagnostics import broken, judged
-
-PLACEHOLDER = "{report}"
+from donewhen.gates.options import placed
 
 
 def prepare(gate: GateDef, folder: Path) -> Invocation:
-    if not any(PLACEHOLDER in word for word in gate.argv):
-        return Invocation(gate.argv)
-    report = folder / "report.sarif"
-    # In a script the path is one word, whatever it holds.
-    text = shlex.quote(str(report)) if gate.argv[:2] == ("sh", "-c") else str(report)
-    return Invocation(tuple(a.replace(PLACEHOLDER, text) for a in gate.argv), report=report)
+    return placed(gate, folder / "report.sarif")
 
 
 def read(gate: GateDef, done: Completed) -> Reading:

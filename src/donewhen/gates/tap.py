@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 
 from donewhen.gates import tapstream
 from donewhen.gates.base import Completed, GateDef, Invocation, Reading
+from donewhen.gates.options import placed
 from donewhen.gates.outcome import outcome, unreadable
 from donewhen.gates.reports import BadReport, text
 
-PLACEHOLDER = "{report}"
-
 
 def prepare(gate: GateDef, reports: Path) -> Invocation:
-    if not any(PLACEHOLDER in word for word in gate.argv):
-        return Invocation(gate.argv)
-    report = reports / "report.tap"
-    path = shlex.quote(str(report)) if gate.argv[:2] == ("sh", "-c") else str(report)
-    return Invocation(tuple(a.replace(PLACEHOLDER, path) for a in gate.argv), report=report)
+    return placed(gate, reports / "report.tap")
 
 
 def read(gate: GateDef, done: Completed) -> Reading:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,11 +33,10 @@ def read(gate: GateDef, done: Completed) -> Reading:
 
 def only(gate: GateDef, tests: Sequence[str], tree: Path) -> GateDef | None:
     """The same command for the files of these tests, with their full names as a pattern."""
-    files = jestjson.files_of(tests, tree)
-    if files is None:
+    paths = jestjson.paths_of(tests, gate, tree)
+    if paths is None:
         return None
-    paths = [os.path.relpath(tree / file, tree / gate.cwd) for file in files]
-    return jestjson.with_words(gate, (*paths, "-t", jestjson.pattern(tests)))
+    return replace(gate, argv=(*gate.argv, *paths, "-t", jestjson.pattern(tests)))
 
 
 def picked(gate: GateDef, names: Sequence[str], files: Sequence[str], tree: Path) -> GateDef | None:

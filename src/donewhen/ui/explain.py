@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from donewhen.ui.view import finding_line, many
+from donewhen.ui.text import many
+from donewhen.ui.verdicts import finding_line
 
 MOST = 5  # findings of a gate
 

@@ -55,6 +55,7 @@ def show(id: str, as_json: bool) -> int:
     import json
     from pathlib import Path
 
+    from donewhen.core.waiver import WAIVABLE
     from donewhen.drivers.reading import overview
     from donewhen.drivers.repo import open_repo
     from donewhen.ui import view
@@ -67,7 +68,7 @@ def show(id: str, as_json: bool) -> int:
         verdict = json.loads(kept.read_bytes())
     except (OSError, ValueError):
         verdict = None
-    if item["reason"] in view.WAIVABLE:  # what the last verdict found, whichever was the best
+    if item["reason"] in WAIVABLE:  # what the last verdict found, whichever was the best
         verdict = seen.verdict or verdict
     if as_json:
         print_json({**item, "verdict": verdict})

@@ -46,9 +46,10 @@ def command(
     from donewhen import __version__
     from donewhen.drivers.oneshot import judge_here
     from donewhen.drivers.quick import quick as look
-    from donewhen.ui import reports, view
+    from donewhen.ui import reports
     from donewhen.ui.explain import explained
     from donewhen.ui.live import gate_watch
+    from donewhen.ui.verdicts import verdict_lines, verdict_summary
 
     _one_of(json=as_json, github=github, explain=explain)
     _fits(quick, paths, since)
@@ -71,9 +72,9 @@ def command(
         for line in reports.github(verdict):
             click.echo(line)
     else:
-        for line in explained(verdict) if explain else view.verdict_lines(verdict):
+        for line in explained(verdict) if explain else verdict_lines(verdict):
             click.echo(line)
-        click.echo(view.verdict_summary(verdict))
+        click.echo(verdict_summary(verdict))
     return int(verdict["exit"])
 
 
