@@ -35,8 +35,6 @@ def table(pairs: Sequence[str]) -> dict[str, str]:
 
 def mapped(said: Mapping[str, str], rule: str, own: Severity) -> str | None:
     """What the project says of a finding: a severity, "off", or None where it says nothing."""
-    if rule in said:
-        return said[rule]
     starts = [key for key in said if key not in set(Severity) and rule.startswith(key)]
     if starts:
         return said[max(starts, key=len)]
