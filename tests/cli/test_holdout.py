@@ -53,6 +53,9 @@ def test_judge_runs_them_and_says_why_they_are_there(project: Project, hidden: P
     said = project.donewhen("judge", "--explain").expect(1).out
     assert "test_secret_sums" in said
     assert "holdout: tests that no agent is shown" in said
+    asked = project.donewhen("judge", "--json", DONEWHEN_RUN="r1").expect(1)  # by the agent
+    assert "test_secret_sums" not in asked.out
+    assert "1 of 1 tests that you are not shown fail" in asked.out
     project.write(FIX)
     project.donewhen("judge").expect(0)
     (hidden / "test_more.py").write_text(HIDDEN.replace("42", "43"))
@@ -66,6 +69,9 @@ def test_a_holdout_that_cannot_be_one_says_what_where_and_what_to_do(project: Pr
     assert "lies in the repository, where the agent reads it" in inside
     configured(project, 'holdout = "../nowhere"')
     assert "is no folder" in project.donewhen("judge").expect(2).err
+    text = 'version = 1\n[integrity]\nholdout = "{}"\n[gates.holdout]\nrun = "pytest -q"\n'
+    project.write({"donewhen.toml": text.format(project.root.parent)})
+    assert "a gate of yours is called holdout already" in project.donewhen("judge").expect(2).err
     configured(project, f'holdout = "{project.root.parent}"')
     other = project.donewhen("judge", "--gate", "true").expect(2).err
     assert "holdout needs a gate that runs pytest or unittest" in other

@@ -116,6 +116,7 @@ class GateResult:
     blind: bool = False  # the gate does not see the tree it judges
     skipped: bool = False  # not run: a quick gate was red already; never so for a last verdict
     rule: str = "clean"  # or no-new: findings of the baseline are excused
+    hidden: bool = False  # hold-out tests: an agent learns how many fail, nothing else
 
 
 def deciding(findings: Iterable[Finding]) -> tuple[Finding, ...]:

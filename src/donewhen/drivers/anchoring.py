@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from donewhen.config.model import Integrity
@@ -12,7 +11,7 @@ from donewhen.core.feedback import feedback
 from donewhen.core.state import LoopState
 from donewhen.core.verdict import Verdict
 from donewhen.drivers.run import Run
-from donewhen.gates.holdout import veiled
+from donewhen.gates.holdout import unseen_by_agents
 
 GUIDES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "CONTRIBUTING.md")
 KINDS = {
@@ -48,7 +47,7 @@ def prompt(
             max_iterations=(state.limits or plan.limits).max_iterations,
             rung=run.plan.agents[command.rung].label,
             diffstat=_diffstat(run, state),
-            feedback=feedback(_veiled(run, verdict), previous) if verdict else "",
+            feedback=feedback(unseen_by_agents(verdict), previous) if verdict else "",
             tried=state.tried,
             notes=notes(place),
             guidance=state.guidance,
@@ -59,12 +58,6 @@ def prompt(
 
 
 UNSEEN = "tests that you are not shown"
-
-
-def _veiled(run: Run, verdict: Verdict) -> Verdict:
-    hidden = {g.name for g in run.plan.gates if g.hidden}
-    gates = tuple(veiled(g) if g.name in hidden else g for g in verdict.gates)
-    return replace(verdict, gates=gates)
 
 
 PROTECTED = (

@@ -16,6 +16,7 @@ from donewhen.drivers.prepare import gates_for, prefix_of, select
 from donewhen.drivers.repo import Repo, open_repo
 from donewhen.errors import GitError, UsageError
 from donewhen.gates.base import GateDef
+from donewhen.gates.holdout import unseen_by_agents
 from donewhen.judge import review
 from donewhen.judge.glance import result, unresolved
 from donewhen.judge.integrity import known
@@ -31,17 +32,20 @@ def judge_here(
     watch: Callable[[GateResult], None] | None,
     cwd: Path | None = None,
     cached: bool = True,
+    veil: bool = False,
 ) -> Verdict:
     """Judge the checkout around `cwd`. Raises UsageError if there is no gate or no such REF.
 
-    `cached`: a gate that nothing changed for is not run again.
+    `cached`: a gate that nothing changed for is not run again. `veil`: an agent asks, who is told
+    no more of hold-out tests than a prompt tells.
     """
     here = (cwd or Path.cwd()).resolve()
     folder = Path(tempfile.mkdtemp(prefix="donewhen-judge-"))
     try:
         if Git.toplevel(here) is None:
             return _without_git(here, flags, folder, watch)
-        return _with_git(open_repo(here), flags, since, folder, watch, cached)
+        verdict = _with_git(open_repo(here), flags, since, folder, watch, cached)
+        return unseen_by_agents(verdict) if veil else verdict
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

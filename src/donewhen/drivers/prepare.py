@@ -26,6 +26,7 @@ from donewhen.errors import ConfigError, UnknownName, UsageError
 from donewhen.gates.base import GateDef
 from donewhen.gates.detect import detect
 from donewhen.gates.env import denied, has_module, program_exists, tool_path
+from donewhen.gates.holdout import NAME as HOLDOUT
 from donewhen.gates.holdout import holdout
 from donewhen.gates.parse import from_config, parse_flag
 from donewhen.gates.select import select_gates
@@ -126,6 +127,11 @@ def _holdout(
     home = Path(config.source).parent
     folder = Path(os.path.normpath(home / Path(config.integrity.holdout).expanduser()))
     where = f"{config.source}: integrity.holdout: {folder}"
+    if any(gate.name == HOLDOUT for gate in gates):
+        raise ConfigError(
+            f"{where}: a gate of yours is called {HOLDOUT} already",
+            hint="Give that gate another name.",
+        )
     if folder.resolve().is_relative_to(repo.root.resolve()):
         raise ConfigError(
             f"{where} lies in the repository, where the agent reads it",

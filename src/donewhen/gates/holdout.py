@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from donewhen.core.verdict import GateResult
+from donewhen.core.verdict import GateResult, Verdict
 from donewhen.errors import UsageError
 from donewhen.gates.base import GateDef
 from donewhen.gates.parse import program_at
@@ -78,7 +78,13 @@ def _settings(place: Path) -> tuple[str, ...]:
     return ()
 
 
-def veiled(result: GateResult) -> GateResult:
+def unseen_by_agents(verdict: Verdict) -> Verdict:
+    """The verdict as an agent may read it."""
+    gates = tuple(_veiled(g) if g.hidden else g for g in verdict.gates)
+    return replace(verdict, gates=gates)
+
+
+def _veiled(result: GateResult) -> GateResult:
     """What an agent may know of it: how many failed, not which, why or where."""
     counts = result.counts
     why = f"{counts.failed} of {counts.tests} tests that you are not shown fail"

@@ -118,6 +118,7 @@ def _result(gate: GateDef, reading: Reading) -> GateResult:
         findings=findings,
         passed_tests=reading.passed_tests,
         origin=gate.why,
+        hidden=gate.hidden,
     )
 
 

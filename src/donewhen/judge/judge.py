@@ -193,8 +193,9 @@ def run_one(request: Request, gate: GateDef) -> GateResult:
 def _error(gate: GateDef, why: str) -> GateResult:
     finding = Finding(gate.name, "gate-error", why, fingerprint=error_fp(gate.name, why))
     return GateResult(
-        gate.name, GateState.ERROR, why, gate.command, gate.weak, gate.required, findings=(finding,)
-    )
+        gate.name, GateState.ERROR, why, gate.command, gate.weak, gate.required,
+        findings=(finding,), hidden=gate.hidden,
+    )  # fmt: skip
 
 
 def unseen(result: GateResult, gate: GateDef, why: str) -> GateResult:

@@ -48,12 +48,16 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))
 
 
+def agent_mark() -> str:
+    """The variable that says that this shell belongs to an agent, "" for none."""
+    return next((name for name in AGENT_MARKS if os.environ.get(name)), "")
+
+
 def only_a_person(command: str) -> None:
     """Refuse a command that speaks for a person when an agent types it."""
-    found = [name for name in AGENT_MARKS if os.environ.get(name)]
-    if found:
+    if mark := agent_mark():
         raise Refused(
             f"`donewhen {command}` speaks for a person, and this shell belongs to an agent "
-            f"({found[0]} is set)",
+            f"({mark} is set)",
             hint=f"Type it in a terminal of your own: donewhen {command}",
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from donewhen.errors import UsageError
-from donewhen.ui.cli.common import at_work, gate_option, json_option, print_json
+from donewhen.ui.cli.common import agent_mark, at_work, gate_option, json_option, print_json
 
 report = click.Path(dir_okay=False, writable=True, path_type=Path)
 
@@ -61,7 +61,9 @@ def command(
     if quick:
         verdict = look(paths, gates, watch).to_dict()
     else:
-        verdict = judge_here(gates, since, watch, cached=not no_cache).to_dict()
+        verdict = judge_here(
+            gates, since, watch, cached=not no_cache, veil=bool(agent_mark())
+        ).to_dict()
     if sarif:
         _write(sarif, reports.sarif(verdict, __version__))
     if junit:
